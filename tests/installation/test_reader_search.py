@@ -271,18 +271,6 @@ class TestQuestions:
         assert "search again" not in output
         assert reader(root, "table-2") == adapter
 
-    def test_earlier_answers_for_a_typed_table_are_its_defaults(
-        self, root: Path, computer: Computer, answer: Callable[..., str]
-    ) -> None:
-        for number in (1, 2):
-            computer.plug_adapter(f"adapter-{number}")
-            answer("", table=f"table-{number}", options=("--house", "curator")[: 2 * (number - 1)])
-        before = contents(root)
-        answer("", table="table-1")
-        after = contents(root)
-        record = "etc/shoe-daemon/init.json"
-        assert {name for name in before if before[name] != after[name]} == {record}
-
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_defaults_of_a_table_are_its_own_and_those_of_the_computer(order: tuple[int, ...]) -> None:

@@ -72,6 +72,6 @@ def fill(journal: Journal, observations: int) -> None:
 
 def made(path: Path, observations: int = 45) -> Path:
     """Create a closed journal."""
-    with open_journal(path) as journal:
+    with Journal.open(path, SITE, TABLE, durable=False) as journal:
         fill(journal, observations)
     return path

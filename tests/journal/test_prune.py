@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -83,14 +84,24 @@ class Hall:
         core.process([("shoe", Frame(b"bytes", FrameKind.FRAME, observations, self._monotonic()))])
 
 
-@pytest.fixture
-def hall(tmp_path: Path) -> Hall:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Hall:
     config = configure(
-        tmp_path / "table", 'house = "chickasaw"\n[journal]\nkey_file = "journal.key"'
+        tmp_path_factory.mktemp("hall") / "table",
+        'house = "chickasaw"\n[journal]\nkey_file = "journal.key"',
     )
     write_key(config.with_name("journal.key"))
     hall = Hall(config)
     hall.play(SHOES)
+    return hall
+
+
+@pytest.fixture
+def hall(played: Hall, tmp_path: Path) -> Hall:
+    """A copy of a table that has played some shoes."""
+    shutil.copytree(played.path.parent, tmp_path / "table")
+    hall = Hall(tmp_path / "table" / "table.toml")
+    hall._now = played._now  # noqa: SLF001 - the test's own
     return hall
 
 
@@ -131,20 +142,6 @@ def test_the_rest_is_unchanged_and_proved(hall: Hall) -> None:
     assert gone.exit_code == 2
     assert "has no shoe 2; its shoes are 3 to 5" in gone.stderr
     assert "shoes up to 2 were removed" in journal("stats", hall.path).stdout
-
-
-def test_clips_of_removed_shoes_are_no_fault(hall: Hall, tmp_path: Path) -> None:
-    folder = tmp_path / "evidence"
-    folder.mkdir()
-    verify = ("verify", hall.path, "--clips", folder)
-    (folder / "20260102-130000.000-pit-8s-0123456789abcdef.webm").write_bytes(b"video")
-    assert journal(*verify).exit_code == 1
-    remove_old_shoes(hall.path, day(3), NOW)
-    kept = journal(*verify)
-    assert kept.exit_code == 0, kept.output
-    assert "1 are older than this journal" in kept.output
-    (folder / "20260104-130000.000-pit-8s-0123456789abcdef.webm").write_bytes(b"video")
-    assert journal(*verify).exit_code == 1
 
 
 def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
@@ -227,36 +224,17 @@ def test_events_that_the_broker_has_not_acknowledged_stay(hall: Hall) -> None:
     assert remove_old_shoes(hall.path, NOW, NOW).shoes == 2
 
 
-@pytest.mark.parametrize("shoe", range(1, SHOES - 1))
-def test_a_crash_in_the_middle_leaves_a_valid_journal(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch, shoe: int
-) -> None:
-    real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - the middle of a removal
-
-    def crash(connection: sqlite3.Connection, anchor: Anchor) -> None:
-        real(connection, anchor)
-        if next(done) == shoe:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(prune, "_remove_up_to", crash)
-    with pytest.raises(KeyboardInterrupt):
-        remove_old_shoes(hall.path, NOW, NOW)
-    monkeypatch.undo()
-    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
-    assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 1 - shoe
-
-
 def test_a_killed_process_leaves_a_valid_journal(hall: Hall) -> None:
     child = os.fork()
     if child == 0:
-        real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - as above
+        real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - the middle of a removal
 
         def die(connection: sqlite3.Connection, anchor: Anchor) -> None:
             real(connection, anchor)
             if next(done) == 2:
                 os.kill(os.getpid(), 9)
 
-        prune._remove_up_to = die  # noqa: SLF001 - as above
+        prune._remove_up_to = die  # noqa: SLF001
         remove_old_shoes(hall.path, NOW, NOW)
     os.waitpid(child, 0)
     assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
@@ -282,11 +260,11 @@ def test_the_command_says_what_was_removed_and_makes_the_file_smaller(hall: Hall
     assert journal("verify", hall.path, "--key", hall.public).exit_code == 0
 
 
-@pytest.mark.parametrize("age", ["0", "0d", "d", "-1", "1.5", "1y", "999999"])
-def test_a_wrong_age_is_refused(hall: Hall, age: str) -> None:
-    done = journal("prune", hall.path, f"--older-than={age}")
-    assert done.exit_code == 2
-    assert f"--older-than {age}: expected a number of days, such as 400d" in done.stderr
+def test_a_wrong_age_is_refused(hall: Hall) -> None:
+    for age in ("0", "0d", "d", "-1", "1.5", "1y", "999999"):
+        done = journal("prune", hall.path, f"--older-than={age}")
+        assert done.exit_code == 2
+        assert f"--older-than {age}: expected a number of days, such as 400d" in done.stderr
 
 
 def test_a_backup_of_a_pruned_journal_is_valid(hall: Hall, tmp_path: Path) -> None:
@@ -373,31 +351,15 @@ def test_a_running_table_removes_nothing_in_a_round_nor_by_default(hall: Hall) -
     assert lines(hall.path, 1) == before
 
 
-def test_a_shoe_that_cannot_be_removed_stays_whole(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    before = lines(hall.path, 1)
-    core = hall.begin()
-    monkeypatch.setattr(prune, "_remove_up_to", fail)
-    with structlog.testing.capture_logs() as log:
-        retention_is_due(core, 1)
-    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
-    core.close()
-    assert "its oldest shoe cannot be removed: database or disk is full" in log[0]["reason"]
-    assert lines(hall.path, 1) == before
-
-
-def test_a_full_disk_is_named_where_a_shoe_cannot_be_removed(hall: Hall) -> None:
+def test_on_a_full_disk_a_shoe_stays_whole_and_the_table_goes_on(hall: Hall) -> None:
     before = lines(hall.path, 1)
     core = hall.begin()
     wal = hall.path.with_name("journal.db-wal").stat().st_size
-    with files_no_bigger_than(wal + 8192), pytest.raises(UserError) as told:
-        prune.remove_oldest_shoe(hall.path, NOW, NOW)
+    with structlog.testing.capture_logs() as log, files_no_bigger_than(wal + 8192):
+        retention_is_due(core, 1)
+    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
     core.close()
-    assert "its oldest shoe cannot be removed: the disk" in str(told.value)
+    assert "its oldest shoe cannot be removed: the disk" in log[0]["reason"]
     assert lines(hall.path, 1) == before
 
 

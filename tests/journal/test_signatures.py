@@ -23,6 +23,7 @@ from shoe_daemon.table.times import from_microseconds, to_microseconds
 from tests.journal import journal_entries
 from tests.journal.journal_entries import SITE, TABLE, fill, made
 from tests.journal.signing_keys import signing_key, write_key
+from tests.volume import sample
 
 SHOES = 3
 OBSERVATIONS = 20 * SHOES + 5
@@ -34,13 +35,20 @@ def public(tmp_path: Path) -> Path:
     return tmp_path / "public.pem"
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed(tmp_path_factory.mktemp("signed") / "table-7.db")
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return signed(tmp_path / "table-7.db")
+def path(original: Path, tmp_path: Path) -> Path:
+    """A signed journal of some shoes."""
+    return Path(shutil.copy(original, tmp_path))
 
 
 def signed(path: Path, observations: int = OBSERVATIONS, *, number: int = 7) -> Path:
-    with Journal.open(path, SITE, TABLE, signer=signing_key(number)) as journal:
+    signer = signing_key(number)
+    with Journal.open(path, SITE, TABLE, durable=False, signer=signer) as journal:
         fill(journal, observations)
     return path
 
@@ -120,13 +128,6 @@ def test_the_chain_is_the_same_with_and_without_a_key(
     other = made(tmp_path / "unsigned.db", OBSERVATIONS)
     with JournalReader(one) as first, JournalReader(other) as second:
         assert first.head() == second.head()
-
-
-def test_the_same_journal_gives_the_same_signatures(path: Path) -> None:
-    with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
-        last = journal.signature
-        assert last is not None
-        assert signing_key().sign(last.body) == last.signature
 
 
 def test_without_the_key_the_signed_heads_are_compared(path: Path) -> None:
@@ -270,7 +271,7 @@ def test_openssl_verifies_a_signature_too(path: Path, tmp_path: Path, public: Pa
     assert "Signature Verified Successfully" in done.stdout
 
 
-@pytest.mark.parametrize("a_start", [1, 7, 1000], ids="observations_a_start={}".format)
+@pytest.mark.parametrize("a_start", sample([7, 1, 1000], 2), ids="observations_a_start={}".format)
 def test_play_is_signed_every_ten_minutes(
     tmp_path: Path, public: Path, monkeypatch: pytest.MonkeyPatch, a_start: int
 ) -> None:
@@ -340,22 +341,20 @@ def keygen(folder: Path) -> Result:
     return CliRunner().invoke(main, ["journal", "keygen", str(folder)])
 
 
-def test_keygen_writes_a_private_and_a_public_key(tmp_path: Path) -> None:
+def test_keygen_writes_two_keys_and_never_overwrites_one(tmp_path: Path) -> None:
     made_keys = keygen(tmp_path)
     assert made_keys.exit_code == 0, made_keys.output
     private, public = tmp_path / "journal.key", tmp_path / "journal-public.pem"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert "PRIVATE KEY" in private.read_text()
     assert "PUBLIC KEY" in public.read_text()
-
-
-@pytest.mark.parametrize("existing", ["journal.key", "journal-public.pem"])
-def test_keygen_never_overwrites_a_key(tmp_path: Path, existing: str) -> None:
-    (tmp_path / existing).write_text("mine")
-    again = keygen(tmp_path)
-    assert again.exit_code == 2
-    assert "an existing key is never overwritten" in again.stderr
-    assert [each.name for each in tmp_path.iterdir()] == [existing]
+    for kept, removed in ((private, public), (public, private)):
+        removed.unlink(missing_ok=True)
+        kept.write_text("mine")
+        again = keygen(tmp_path)
+        assert again.exit_code == 2
+        assert "an existing key is never overwritten" in again.stderr
+        assert list(tmp_path.iterdir()) == [kept]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class Packages(NamedTuple):
 
 FIRST = (
     "test_a_camera_is_calibrated_and_reads_rounds_through_faults",
-    "test_an_adapter_is_found_by_name",
+    "test_an_adapter_is_pulled_out_and_plugged_in_again",
     "test_nothing_acknowledged_is_lost",
     "test_the_control_loses_something",
     "test_an_upgrade_keeps_the_journal_and_a_purge_too",

@@ -38,9 +38,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture
-def debian(packages: list[Path], tmp_path: Path) -> Iterator[DebianTree]:
+def debian(packages: list[Path]) -> Iterator[DebianTree]:
     """A fresh tree of Debian 12 that holds the packages in /root."""
-    tree = make_debian(tmp_path / "debian")
+    tree = make_debian()
     try:
         for package in packages:
             shutil.copy(package, tree.root / "root")
