@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from drivers.camera.recognition.card_reader import Sighting, SightingKind
 from drivers.camera.recognition.confidence import Belief, PooledLooks
-from drivers.camera.stations.overhead import DealOrder
 from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker
 from shoe_daemon.game.cards import RANKS, SUITS, Card
-from shoe_daemon.game.coup import Slot
 
 ACE = Sighting(SightingKind.FACE, Card("AS"), Card("AS"), 0.999)
 KING = Sighting(SightingKind.FACE, Card("KD"), Card("KD"), 0.999)
@@ -51,11 +49,6 @@ def settled(threshold: float) -> SlotTracker:
     place.update(SlotChange(0.5, 0.0), 0.0)
     place.update(SlotChange(0.5, 0.0), 0.1)
     return place
-
-
-def test_two_sure_looks_are_enough() -> None:
-    place, seen = settled(0.98), look(0.99)
-    assert [place.add_sighting(each, 0.2) for each in (seen, seen)] == [None, seen]
 
 
 def test_many_looks_do_not_turn_doubt_into_a_name() -> None:
@@ -150,24 +143,3 @@ def test_an_object_is_a_possible_card_only_after_several_looks_and_some_time() -
         fast.update(SlotChange(COVERED, 30.0), at)
     seen = [fast.add_sighting(nothing, at) for at in (30.1, 30.3, 30.7, 31.5, 33.1)]
     assert [each is not None for each in seen] == [False, False, False, False, True]
-
-
-def test_a_lifted_face_down_card_stays_pending() -> None:
-    ledger = DealOrder()
-    ledger.add(Slot.P1, 0.0).is_face_down = True
-    ledger.add(Slot.B1, 1.0).sighting = ACE
-    ledger.remove(Slot.P1)
-    assert ledger.take_due(lambda _: False) == [], "it was laid before: it may come back"
-    assert [(laid.slot, laid.sighting) for laid in ledger.take_all()] == [
-        (Slot.P1, None),
-        (Slot.B1, ACE),
-    ]
-
-
-def test_a_false_card_is_dropped_once_it_is_gone() -> None:
-    ledger = DealOrder()
-    ledger.add(Slot.P1, 0.0)
-    ledger.add(Slot.B1, 1.0).sighting = ACE
-    ledger.remove(Slot.P1)
-    assert [laid.slot for laid in ledger.take_due(lambda _: False)] == [Slot.B1]
-    assert not ledger

@@ -20,7 +20,7 @@ from drivers.camera.image import Image
 from drivers.camera.profile.sections import Camera
 from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.v4l2 import V4l2Device, configure_opencv
+from drivers.camera.sources.v4l2 import V4l2Device
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -233,16 +233,3 @@ def test_a_device_is_not_released_during_a_read(
     reading.join(60)
     source.close()
     assert not webcam.opened[0].open
-
-
-def test_the_log_level_is_set_in_every_opencv(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # The function moved between 4.10 and 5.0: failing would cost the camera.
-    said: list[int] = []
-    monkeypatch.delattr(cv2.utils, "logging", raising=False)
-    monkeypatch.setattr(cv2, "setLogLevel", said.append, raising=False)
-    configure_opencv()
-    assert said == [2]
-    monkeypatch.delattr(cv2, "setLogLevel")
-    configure_opencv()
