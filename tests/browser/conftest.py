@@ -37,8 +37,9 @@ def shared_page(browser: Browser) -> Iterator[SharedPage]:
 
 @pytest.fixture(scope="package")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A running broker and a running display, which no test may kill."""
-    with set_stage(tmp_path_factory.mktemp("stage")) as stage:
+    """A running broker and a running display, which no test may kill; its pit is for staff."""
+    staff = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
+    with set_stage(tmp_path_factory.mktemp("stage"), staff) as stage:
         yield stage
 
 

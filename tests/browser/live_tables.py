@@ -1,11 +1,10 @@
 """
-Broker, daemons and display behind a page, each a process that tests can kill; and the shoe, which
-the test deals from.
+Broker, daemons and display behind a page, and the shoe, which the test deals from. Broker and
+display are processes that tests can kill; a daemon is one where a test asks for it.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -14,13 +13,15 @@ from http import HTTPStatus
 from http.client import HTTPConnection
 from itertools import count
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any, Self
 
 from drivers.simulators.angel_eye import Mode, Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
 from drivers.simulators.simulator import Pace, play
+from shoe_daemon.config.table import load_config
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.service import Daemon
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.expected_roads import Ledger
 from tests.browser.published_table import RETAINED
@@ -85,10 +86,36 @@ class DisplayProcess:
             self._process = None
 
 
-class Table(Supervisor):
-    """A table, its daemon as a process, its shoe, and its supervisor."""
+class DaemonThread:
+    """The daemon in a thread of this process: it starts at once."""
 
-    def __init__(self, port: int, name: str, daemon: DaemonProcess, shoe: Shoe) -> None:
+    def __init__(self, config: Path) -> None:
+        self.config = config
+        self._daemon = Daemon(load_config(config, serving=True))
+        self._thread = Thread(target=self._daemon.run, daemon=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it, and do not wait for anything."""
+        self._thread.start()
+
+    def kill(self) -> None:
+        """End it; unlike a process it says farewell."""
+        self._daemon.stop()
+        self._thread.join(PATIENCE)
+
+
+class Table(Supervisor):
+    """A table, its daemon, its shoe, and its supervisor."""
+
+    def __init__(
+        self, port: int, name: str, daemon: DaemonThread | DaemonProcess, shoe: Shoe
+    ) -> None:
         super().__init__(port, f"shoe/v1/{SITE}/{name}")
         self.name = name
         self.daemon = daemon
@@ -127,7 +154,7 @@ class Table(Supervisor):
     def clear(self) -> None:
         """End its daemon, and take away all that it has left at the broker."""
         self.daemon.kill()
-        wait_for(lambda: b'"offline"' in self.of("status")[-1].payload, "its last will")
+        wait_for(lambda: b'"offline"' in self.of("status")[-1].payload, "its last word")
         cleared = [
             self._client.publish(f"{self.root}/{suffix}", b"", 1, retain=True)
             for suffix in RETAINED
@@ -136,12 +163,16 @@ class Table(Supervisor):
             each.wait_for_publish(PATIENCE)
 
     def freeze(self) -> None:
-        """Let its daemon hang, with open lines and without a word."""
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        """Let its daemon hang, which is a process, with open lines and without a word."""
+        self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let it go on after `freeze`."""
-        os.kill(self.daemon.process.pid, signal.SIGCONT)
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert isinstance(self.daemon, DaemonProcess)
+        self.daemon.process.send_signal(number)
 
 
 class Stage:
@@ -153,13 +184,14 @@ class Stage:
         self.display = display
 
     @contextmanager
-    def table(self, text: str = "", mqtt: str = "") -> Iterator[Table]:
+    def table(self, text: str = "", mqtt: str = "", *, killable: bool = False) -> Iterator[Table]:
         """
         Open a table; when it is closed nothing of it is left.
 
         Args:
             text: More of its section ``[table]``, and further sections.
             mqtt: More of its section ``[mqtt]``.
+            killable: Whether its daemon is a process of its own.
         """
         name = f"table-{next(_numbers)}"
         folder = self.folder / name
@@ -168,7 +200,9 @@ class Stage:
         config.write_text(config.read_text().replace("[mqtt]\n", f"[mqtt]\n{mqtt}\n"))
         with ExitStack() as stack:
             shoe = stack.enter_context(Shoe(folder / "shoe"))
-            daemon = stack.enter_context(DaemonProcess(config))
+            daemon: DaemonProcess | DaemonThread
+            daemon = DaemonProcess(config) if killable else DaemonThread(config)
+            stack.enter_context(daemon)
             table = stack.enter_context(Table(self.broker.port, name, daemon, shoe))
             daemon.start()
             wait_for(table.is_online, "online")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.brokers import free_port
-from tests.browser.chrome import SIZES, SharedPage, Watched
+from tests.browser.chrome import SIZES, Watched
 from tests.browser.contrast import poorly_readable
 from tests.display.display_process import Display
 from tests.display.test_history_pages import CONFIG, fill
@@ -67,29 +67,25 @@ def test_rounds_are_found_by_cards(display: Display, kiosk: Watched) -> None:
     kiosk.assert_clean()
 
 
-@pytest.mark.parametrize("size", ["kiosk", "phone"])
 @pytest.mark.parametrize("path", ["/pit/log", "/pit/log?view=rounds&lang=zh-hans", "round"])
-def test_every_size_is_readable(
-    display: Display, shared_page: SharedPage, size: str, path: str
-) -> None:
-    with shared_page.use(size) as watched:
-        if path == "round":
-            watched.page.goto(f"{url(display)}/pit/log?kind=excess_card")
-            path = watched.page.locator("#rows a").first.get_attribute("href") or ""
-        watched.page.goto(url(display) + path)
-        watched.until("() => document.fonts.status === 'loaded'")
-        assert poorly_readable(watched) == []
-        width = watched.page.evaluate("document.documentElement.scrollWidth")
-        assert width <= SIZES[size][0]
-        watched.assert_clean()
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/pit", "/pit/log", "/table/x", "/table/x/history", "/pit/table/x"]
-)
-def test_paper_is_white(display: Display, kiosk: Watched, path: str) -> None:
+def test_every_size_is_readable(display: Display, kiosk: Watched, path: str) -> None:
+    if path == "round":
+        kiosk.page.goto(f"{url(display)}/pit/log?kind=excess_card")
+        path = kiosk.page.locator("#rows a").first.get_attribute("href") or ""
     kiosk.page.goto(url(display) + path)
+    kiosk.until("() => document.fonts.status === 'loaded'")
+    for size in ("kiosk", "phone"):
+        width, height = SIZES[size]
+        kiosk.page.set_viewport_size({"width": width, "height": height})
+        assert poorly_readable(kiosk) == []
+        assert kiosk.page.evaluate("document.documentElement.scrollWidth") <= width
+    kiosk.assert_clean()
+
+
+def test_paper_is_white(display: Display, kiosk: Watched) -> None:
     kiosk.page.emulate_media(media="print")
-    ground = kiosk.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert ground in {"rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"}
-    assert kiosk.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    for path in ("/", "/pit", "/pit/log", "/table/x", "/table/x/history", "/pit/table/x"):
+        kiosk.page.goto(url(display) + path)
+        ground = kiosk.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground in {"rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"}, path
+        assert kiosk.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)", path

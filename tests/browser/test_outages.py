@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Browser
 
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
-from tests.browser.chrome import Watched
+from tests.browser.chrome import SharedPage, Watched
 from tests.browser.live_tables import Stage, Table, set_stage
 from tests.browser.painted_board import cards, see, wait_shows
 from tests.browser.test_corrections import play
+from tests.display.test_order_routes import OPERATORS
 
 pytestmark = pytest.mark.mosquitto
 
@@ -36,6 +36,16 @@ _GREY = """
 """
 
 
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage whose every part may be killed, with pages that take orders."""
+    folder = tmp_path_factory.mktemp("losses")
+    (folder / "operators.toml").write_text(OPERATORS)
+    orders = '[display.orders]\noperators_file = "operators.toml"'
+    with set_stage(folder, orders, lasting=True) as stage:
+        yield stage
+
+
 @pytest.fixture
 def heartbeat() -> int:
     """Seconds; a short one takes a slow machine for a table that hangs."""
@@ -45,7 +55,7 @@ def heartbeat() -> int:
 @pytest.fixture
 def table(stage: Stage, heartbeat: int) -> Iterator[Table]:
     """A table with three rounds behind it."""
-    with stage.table(mqtt=f"heartbeat = {heartbeat}") as table:
+    with stage.table(mqtt=f"heartbeat = {heartbeat}", killable=True) as table:
         play(table, "PBT")
         yield table
 
@@ -101,10 +111,18 @@ def test_a_daemon_that_hangs_is_stale_after_three_heartbeats(table: Table, board
     finish(table, board)
 
 
-def test_a_killed_daemon_is_offline_and_comes_back(table: Table, board: Watched) -> None:
+def test_a_killed_daemon_is_offline_also_on_a_new_page_and_comes_back(
+    table: Table, board: Watched
+) -> None:
     table.daemon.kill()
     assert_greyed(board, "offline")
     assert "offline" in str(board.page.text_content("#spoken"))
+    board.page.reload(wait_until="commit")
+    # The first body that can be seen: right after the commit there may be none yet. A function,
+    # because the page's policy forbids to evaluate an expression a second time.
+    seen = board.page.wait_for_function("() => document.body && [document.body.dataset.fresh]")
+    assert seen.json_value() != ["live"]
+    assert_greyed(board, "offline")
     table.shoe.wait_alone()
     table.daemon.start()
     assert_fresh(board)
@@ -116,46 +134,33 @@ def test_a_killed_daemon_is_offline_and_comes_back(table: Table, board: Watched)
     board.assert_clean()
 
 
-def test_a_page_that_is_opened_while_nothing_is_fresh_is_never_shown_as_fresh(
-    stage: Stage, table: Table, board: Watched, browser: Browser
+def test_a_killed_broker_greys_every_board_and_switches_every_button_off(
+    stage: Stage, table: Table, board: Watched, shared_page: SharedPage
 ) -> None:
-    table.daemon.kill()
-    assert_greyed(board, "offline")
-    board.page.reload(wait_until="commit")
-    # The first body that can be seen: right after the commit there may be none yet. A function,
-    # because the page's policy forbids to evaluate an expression a second time.
-    seen = board.page.wait_for_function("() => document.body && [document.body.dataset.fresh]")
-    assert seen.json_value() != ["live"]
-    assert_greyed(board, "offline")
-
-
-class TestOfItsOwn:
-    @pytest.fixture
-    def stage(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-        """A stage whose every part may be killed."""
-        with set_stage(tmp_path_factory.mktemp("losses"), lasting=True) as stage:
-            yield stage
-
-    def test_a_killed_broker_greys_every_board_and_comes_back(
-        self, stage: Stage, table: Table, board: Watched
-    ) -> None:
+    with shared_page.use("phone") as pit:
+        pit.page.goto(f"{stage.display.url}/pit/table/{table.name}?lang=en")
+        pit.page.wait_for_selector(".order-button:enabled")
         stage.broker.kill()
         assert_greyed(board, "no_broker")
+        pit.page.wait_for_selector("#broker-banner:not(.hidden)")
+        pit.until("() => !document.querySelector('.order-button:not(:disabled)')")
         stage.broker.start()
         assert_fresh(board)
-        finish(table, board)
+        pit.page.wait_for_selector(".order-button:enabled")
+    finish(table, board)
 
-    def test_a_killed_display_is_noticed_by_the_page_itself(
-        self, stage: Stage, table: Table, board: Watched
-    ) -> None:
-        stage.display.kill()
-        board.page.clock.fast_forward("00:16")
-        assert_greyed(board, "lost")
-        # What happens meanwhile is on the board when the display is back.
-        table.deal(*REST)
-        stage.display.start()
-        assert_fresh(board)
-        table.shoe.call(Outcome.PLAYER)
-        wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round")
-        wait_shows(board, table.ledger(), lambda seen: seen["outcome"] == "player")
-        board.assert_clean()
+
+def test_a_killed_display_is_noticed_by_the_page_itself(
+    stage: Stage, table: Table, board: Watched
+) -> None:
+    stage.display.kill()
+    board.page.clock.fast_forward("00:16")
+    assert_greyed(board, "lost")
+    # What happens meanwhile is on the board when the display is back.
+    table.deal(*REST)
+    stage.display.start()
+    assert_fresh(board)
+    table.shoe.call(Outcome.PLAYER)
+    wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round")
+    wait_shows(board, table.ledger(), lambda seen: seen["outcome"] == "player")
+    board.assert_clean()
