@@ -11,7 +11,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye import Mode, Settings, scenes
+from drivers.simulators.angel_eye import Settings, scenes
 from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon import __version__
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
@@ -162,7 +162,3 @@ def _journal(settings: Settings, house: str, table: str) -> bytes:
             writer.session(house)
             writer.deal(settings)
         return path.read_bytes()
-
-
-def open_mode(**settings: object) -> dict[str, object]:
-    return {"mode": Mode.OPEN, **settings}
