@@ -22,6 +22,7 @@ from shoe_daemon.display.evidence import (
     parse_picture,
     round_archive,
 )
+from tests.each_case import each_case
 
 TABLE = "casino.table-7"
 AT = 1_795_291_200_000_000
@@ -43,7 +44,7 @@ def test_the_name_of_a_clip_has_its_time_witness_length_and_hash() -> None:
     assert parse_clip(name) == Clip(name, AT + 5_250_000, "cam-2", 17, "0123456789abcdef")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         ".20261121-200005.250-cam-17s-0123456789abcdef.webm",

@@ -8,7 +8,6 @@ import os
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from shoe_daemon.display.pages import (
     PageTemplates,
     data_block,
 )
+from tests.each_case import each_case
 from tests.floor.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
@@ -61,7 +61,7 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
     assert json.loads(block) == {"nasty": NASTY, **facts}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     pages = PageTemplates(FileCache(STATIC))
     plain, nasty = (
@@ -72,7 +72,7 @@ def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     assert json.loads(nasty.block) == {"name": NASTY}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_every_file_that_a_page_names_is_there(name: str) -> None:
     static = FileCache(STATIC)
     page = (PageTemplates(static).render(name, "en", "{}") or b"").decode()
@@ -81,13 +81,11 @@ def test_every_file_that_a_page_names_is_there(name: str) -> None:
     assert len(re.findall(r'"/static/[^"]*[.](?:css|js)[?]v=', page)) > 5
 
 
-def test_a_missing_page_is_none() -> None:
-    assert PageTemplates(FileCache(STATIC)).render("nothing", "en", "{}") is None
-
-
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
+        "",
+        "x" * 5000 + ".js",
         "..",
         "/",
         "../app.py",
@@ -103,10 +101,7 @@ def test_a_missing_page_is_none() -> None:
     ],
 )
 def test_only_files_of_the_folder_are_given(name: str) -> None:
-    files = FileCache(STATIC)
-    assert files.get(name) is None
-    assert files.get("") is None
-    assert files.get("x" * 5000 + ".js") is None
+    assert FileCache(STATIC).get(name) is None
 
 
 def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:

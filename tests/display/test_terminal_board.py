@@ -59,7 +59,7 @@ def rows_of(seen: TableView, size: tuple[int, int], symbols: Symbols = LETTERS) 
     return render_rows(board(seen, *size, symbols), size[0])
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", sample(SIZES, 2))
 def test_every_road_is_drawn_cell_by_cell(size: tuple[int, int]) -> None:
     for seen in moments()[::60]:
         rows = rows_of(seen, size, SIGNS)
@@ -131,7 +131,7 @@ def test_an_aborted_and_a_held_round_have_their_lines() -> None:
     assert "   2  the result waits for a decision" in text
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", sample(SIZES, 2))
 def test_what_is_due_the_counts_and_the_next_round_are_there(size: tuple[int, int]) -> None:
     for seen in moments()[:: volume(60, 20)]:
         text = text_of(seen, size)
@@ -147,7 +147,7 @@ def test_what_is_due_the_counts_and_the_next_round_are_there(size: tuple[int, in
         assert f"● live · {lost}broker:1883 · Ctrl-C ends"[:30] in text
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", sample(SIZES, 2))
 @pytest.mark.parametrize("state", ["stale", "stopping", "offline", "no_broker"])
 def test_what_is_not_fresh_is_grey_and_says_since_when(size: tuple[int, int], state: Any) -> None:  # noqa: ANN401
     seen = replace(

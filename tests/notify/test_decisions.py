@@ -64,12 +64,6 @@ def test_an_irregularity_is_sent_once_and_again_until_it_is_closed() -> None:
     assert sent(decisions, after(900)) == []
 
 
-def test_without_repeats_it_is_sent_once() -> None:
-    decisions = deciding(open_alert(1), repeat_every=0)
-    assert sent(decisions, NOON) == [1]
-    assert sent(decisions, after(1e6)) == []
-
-
 def test_the_most_severe_come_first_and_the_rest_follows() -> None:
     alerts = [open_alert(number, severity=1 + number % 5) for number in range(1, 31)]
     decisions = deciding(*alerts)
@@ -117,9 +111,9 @@ def test_quiet_hours_may_include_midnight(
     assert not any(hours.contains(dt.time(each)) for each in outside)
 
 
-@pytest.mark.parametrize("text", ["", "8-9", "24:00-08:00", "08:00-08:00", "08:60-09:00", "x"])
-def test_other_hours_are_invalid(text: str) -> None:
-    assert QuietHours.parse(text) is None
+def test_other_hours_are_invalid() -> None:
+    for text in ("", "8-9", "24:00-08:00", "08:00-08:00", "08:60-09:00", "x"):
+        assert QuietHours.parse(text) is None, text
 
 
 def test_over_the_limit_alerts_wait_and_are_sent_together() -> None:
@@ -147,13 +141,6 @@ def test_a_failed_attempt_is_repeated_with_longer_and_longer_waits() -> None:
     assert (state.failures, state.error, state.failing_since) == (9, "refused", NOON.timestamp())
     assert sent(decisions, now) == [1]
     assert (state.failures, state.error, state.failing_since) == (0, None, None)
-
-
-def test_an_alert_that_is_closed_while_it_fails_is_not_sent() -> None:
-    decisions = deciding(open_alert(1))
-    assert sent(decisions, NOON, "refused") == [1]
-    decisions.set_alerts("casino", "table-7", ())
-    assert sent(decisions, after(60)) == []
 
 
 def test_what_was_sent_is_remembered_over_a_restart_and_a_lost_broker() -> None:

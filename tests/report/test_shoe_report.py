@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from statistics import median
 
@@ -26,12 +26,14 @@ from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.table import Table, was_applied
 from tests.golden.corpus import all_logs
 from tests.report.report_shoes import DECISION, Writer, shoe
+from tests.volume import sample, volume
 
 FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-@pytest.mark.parametrize("house", ["chickasaw", "seven-feathers"])
+@pytest.mark.parametrize(
+    ("mode", "house"), sample(product(Mode, ("chickasaw", "seven-feathers")), 3)
+)
 def test_a_clean_shoe_is_what_the_simulator_dealt(tmp_path: Path, mode: Mode, house: str) -> None:
     path = tmp_path / "journal"
     with Writer(path) as writer:
@@ -57,7 +59,7 @@ def test_a_clean_shoe_is_what_the_simulator_dealt(tmp_path: Path, mode: Mode, ho
         assert not report.incidents
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(volume(2, 4)))
 def test_a_faulty_shoe_agrees_with_the_events_counted_by_hand(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "journal"
     shoe(path, faults=FAULTS, fault_rate=0.15, seed=seed, mode=Mode.OPEN)

@@ -24,6 +24,7 @@ from shoe_daemon.report.chance import (
     runs,
 )
 from shoe_daemon.report.repeats import repeats, runs_in
+from tests.volume import volume
 
 SHOE = ShoeSize(8, 400)
 
@@ -97,7 +98,7 @@ def expected_between(
 def test_shuffled_shoes_repeat_each_other_as_often_as_expected(
     alphabet: CardAlphabet, length: int
 ) -> None:
-    dice, pairs, found = Random(f"{alphabet.name} {length}"), 12, 0
+    dice, pairs, found = Random(f"{alphabet.name} {length}"), volume(3, 12), 0
     for _ in range(pairs):
         texts = [[card.index % alphabet.size for card in shuffled(dice)] for _ in range(2)]
         found += maximal(texts, length)
@@ -107,7 +108,7 @@ def test_shuffled_shoes_repeat_each_other_as_often_as_expected(
 
 @pytest.mark.parametrize("length", [2, 3])
 def test_a_shuffled_shoe_repeats_itself_at_most_as_often_as_expected(length: int) -> None:
-    dice, shoes, found = Random(length), 100, 0
+    dice, shoes, found = Random(length), volume(25, 100), 0
     for _ in range(shoes):
         text = [card.index for card in shuffled(dice)]
         for group in repeats([text], length):
@@ -118,7 +119,7 @@ def test_a_shuffled_shoe_repeats_itself_at_most_as_often_as_expected(length: int
 
 @pytest.mark.parametrize("length", [2, 3])
 def test_a_shuffled_shoe_follows_factory_order_as_often_as_expected(length: int) -> None:
-    dice, shoes, found = Random(length), 600, 0
+    dice, shoes, found = Random(length), volume(150, 600), 0
     for _ in range(shoes):
         for run in runs_in(shuffled(dice), length):
             found += run.length - length + 1
