@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Placed, Result
 from tests.brokers import Listener, Mosquitto, mosquitto
 from tests.drivers.wait_until import PATIENCE, until
+from tests.volume import sample
 
 __all__ = ["mosquitto"]
 
@@ -79,7 +81,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("where", ["own path", "link", "tcp"])
+@pytest.mark.parametrize("where", sample(["link", "tcp", "own path"], 2))
 def test_rounds_are_dealt_over_a_line_and_it_ends_by_itself(where: str, tmp_path: Path) -> None:
     places = {
         "own path": [],
@@ -97,8 +99,10 @@ def test_rounds_are_dealt_over_a_line_and_it_ends_by_itself(where: str, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["truth"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize(
+    ("number", "heard"),
+    sample(product([signal.SIGINT, signal.SIGTERM], [True, False]), 3),
+)
 def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, heard: bool) -> None:
     link = tmp_path / "shoe"
     with simulating("--link", str(link), "--speed", "20") as (program, port):

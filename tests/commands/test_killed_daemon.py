@@ -60,7 +60,7 @@ class Night:
         online = len(self._online())
         # A service manager of its own: those of the dead still listen.
         manager = str(self.config.with_name(f"{online}.sock"))
-        process = DaemonProcess(self.config, patch=patch, address=manager)
+        process = DaemonProcess(self.config, patch=patch, address=manager, forked=True)
         daemon = self._stack.enter_context(process).start()
         wait_for(lambda: len(self._online()) > online, "online")
         return daemon

@@ -34,7 +34,6 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
 from tests.brokers import wait_for
 from tests.commands.command_table import Pit
-from tests.commands.conftest import OpenPit
 from tests.commands.test_command_handler import Bench, set_up
 from tests.table.command_model import with_commands
 from tests.table.mistake_logs import make_log
@@ -42,7 +41,7 @@ from tests.table.random_observations import RandomObservations
 from tests.table.table_model import Dealing, Step, make_setup
 from tests.volume import volume
 
-SEEDS = range(volume(24, 500))
+SEEDS = range(volume(12, 150))
 """Each gives a log with about ten commands."""
 
 SCHEMA = Draft202012Validator(schemas.schema_of("reply"))
@@ -324,18 +323,6 @@ def test_a_preview_is_refused_as_the_order_would_be(pit: Pit) -> None:
     assert len([each for each in pit.journaled() if each.name != "hold"]) == journaled - 1
     replay = pit.order("replay", dry_run=True, from_seq=1)
     assert (replay["replayed"], replay["preview"]["events"]) == (pit.seq, [])
-
-
-@pytest.mark.mosquitto
-def test_cards_that_lie_face_down_are_not_shown(tables: OpenPit) -> None:
-    pit = tables('house = "chickasaw"')
-    pit.draw(*NATURAL)
-    hidden = pit.order("reveal", dry_run=True)["preview"]
-    assert (hidden["faces_hidden"], hidden["events"], hidden["after"]) == (True, [], None)
-    shown = pit.order("void-round", dry_run=True)["preview"]
-    assert not shown["faces_hidden"]
-    assert [each["card"] for each in shown["before"]["state"]["cards"]] == ["9S", None, "KD", None]
-    assert not pit.events("card_disclosed")
 
 
 def test_a_long_preview_is_cut() -> None:

@@ -28,6 +28,7 @@ from tests.service.conftest import Run
 from tests.service.daemon_process import Shoe, cli, configure
 from tests.service.test_processing_core import Bench, bench
 from tests.service.test_state_publisher import Hall
+from tests.volume import sample, volume
 
 __all__ = ["bench"]
 
@@ -127,7 +128,7 @@ def frames(
         yield random.random() * 2 * pace, random.choice(("shoe", "shoe", "buttons")), tuple(said)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(volume(1, 3)))
 def test_every_frame_is_kept_or_counted_at_its_place_and_no_card_is_merged(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +197,9 @@ def _config(flood: Flood) -> str:
     return f"{reader}[reader.options]\n{options}"
 
 
-@pytest.mark.parametrize("flood", FLOODS, ids=lambda flood: f"{flood.driver}: {flood.says}")
+@pytest.mark.parametrize(
+    "flood", sample(FLOODS, 2), ids=lambda flood: f"{flood.driver}: {flood.says}"
+)
 def test_a_flood_costs_a_known_number_of_bytes_and_verifies(tmp_path: Path, flood: Flood) -> None:
     text = "" if flood.driver == "camera" else _config(flood)
     bench = Bench(configure(tmp_path / "table", text))

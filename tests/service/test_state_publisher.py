@@ -194,19 +194,6 @@ def test_the_configuration_says_by_which_conventions(
     hall.close()
 
 
-def test_other_conventions_hold_from_the_next_start(tmp_path: Path) -> None:
-    hall = Hall(configure(tmp_path / "table"))
-    hall.play(*TIE)
-    hall.play(*NATURAL)
-    hall.core.close()
-    configure(tmp_path / "table", 'leading_ties = "own_column"')
-    again = Hall(tmp_path / "table" / "table.toml")
-    told = again.publisher.last("roads")
-    assert told["options"]["leading_ties"] == "own_column"
-    assert [cell["column"] for cell in told["big"]] == [0, 1]
-    again.close()
-
-
 @pytest.mark.parametrize(
     ("refusal", "summary"),
     [
