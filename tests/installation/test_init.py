@@ -425,7 +425,17 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 def test_at_most_ten_questions(tmp_path: Path) -> None:
     """Each prompt takes one line; PINs and passwords are asked for once without a terminal."""
     reader = "socket://10.0.0.5:4001"
-    typed = ["table-3", "grand", "curator", "fr_2007", reader, "3", "Maria", "pit password", "471100"]
+    typed = [
+        "table-3",
+        "grand",
+        "curator",
+        "fr_2007",
+        reader,
+        "3",
+        "Maria",
+        "pit password",
+        "471100",
+    ]
     output = written(tmp_path, "--listen", "0", typed="\n".join([*typed, "y", ""]))
     assert (tmp_path / "etc/shoe-daemon/table-3.toml").exists(), output
     setup = load_config(tmp_path / "etc/shoe-daemon/table-3.toml")
