@@ -5,7 +5,7 @@
 #             `make test-all` every promise at full volume
 # make test-machine   the packages on a virtual machine: 20 to 40 minutes on two processors
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
-# make generate  the files that follow from a declaration, such as an irregularity's
+# make generate  all files that follow from a house, a wager, an irregularity, a message or a word
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: the Python package alone
@@ -91,10 +91,18 @@ check: venv
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m tools.check_imports
 	$(BIN)/python -m tools.generate --check
+	$(BIN)/python -m tools.generated_blocks --check
 
-generate: venv # what follows from the irregularities and the messages
+generate: venv # all that follows from a house, a wager, an irregularity, a message or a word
+	@$(BIN)/python tools/prepare.py mosquitto
 	$(BIN)/python -m tools.generate
+	$(BIN)/python -m tools.generated_blocks
 	$(BIN)/shoe-daemon schema --out docs/schema
+	$(BIN)/python -m tests.mqtt.make_examples
+	$(BIN)/python -m tests.misdeals.irregularity_logs
+	$(BIN)/pytest -q tests/golden/test_golden.py --regen
+	$(BIN)/python -m tools.make_fonts --missing
+	@git status --short
 
 wheel: venv
 	$(BIN)/hatchling build -t wheel -d dist

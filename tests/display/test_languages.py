@@ -12,13 +12,17 @@ from string import ascii_lowercase
 
 import pytest
 
-from shoe_daemon.display.languages import FOLDER, language, languages, load
+from shoe_daemon.display.languages import (
+    FOLDER,
+    declared_sentences,
+    declared_words,
+    language,
+    languages,
+    load,
+)
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.house_rules import load_house
-from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.game.rulings import Action, Ruling, load_policy
-from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.table import DETAIL_VALUES, EVENT_TYPES, is_staff
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from shoe_daemon.table.rounds import results
@@ -103,13 +107,16 @@ def folder(tmp_path: Path) -> Path:
 def language_faults(folder: Path) -> list[str]:
     """Return one line for each missing, superfluous or wrong text of the language files."""
     files = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in folder.glob("*.toml")}
-    base = {key: placeholders(text) for key, text in files["en"]["words"].items()}
+    base = {key: placeholders(text) for key, text in load(folder)["en"].words.items()}
     faults: list[str] = []
     for code, file in files.items():
-        faults += differences(f"{code}.toml: ", file["words"], base)
+        words = {**declared_words(code), **file["words"]}
+        unnamed = {key for key in base if key.startswith("house_")} - words.keys()
+        wanted_words = {key: names for key, names in base.items() if key not in unnamed}
+        faults += differences(f"{code}.toml: ", words, wanted_words)
         if code != "en":
             wanted = {key: sorted(names) for key, names in DETAIL_VALUES.items()}
-            sentences = file.get("sentences", {})
+            sentences = {**declared_sentences(code), **file.get("sentences", {})}
             others = {key: wanted.get(key, []) for key in sentences}
             faults += differences(f"{code}.toml: sentence ", sentences, others | wanted)
     return faults
@@ -153,8 +160,6 @@ def test_english_comes_first_and_the_chinese_are_there() -> None:
 @pytest.mark.parametrize("code", list(languages()))
 def test_everything_that_a_page_may_have_to_name_has_a_word(code: str) -> None:
     wanted = {
-        *(f"wager_{wager}" for wager in WAGER_CATALOGUE),
-        *(f"irregularity_{kind}" for kind in IrregularityKind),
         *(f"action_{action}" for action in Action),
         *(f"slot_{slot}" for slot in Slot),
         *(f"event_{kind}" for kind in EVENT_TYPES if not is_staff(kind)),
@@ -165,9 +170,11 @@ def test_everything_that_a_page_may_have_to_name_has_a_word(code: str) -> None:
 
 @pytest.mark.parametrize("code", CHINESE)
 def test_no_sentence_was_left_in_english(code: str) -> None:
+    named = declared_words(code)
     for key, text in languages()[code].words.items():
         latin = re.findall(r"[A-Za-z]+", TYPED.sub("", text))
-        assert set(latin) <= KEPT_LATIN, key
+        unnamed = key.startswith("house_") and key not in named
+        assert unnamed or set(latin) <= KEPT_LATIN, key
     for key, text in languages()[code].sentences.items():
         latin = re.findall(r"[A-Za-z]+", TYPED.sub("", text))
         assert set(latin) <= CITED_LATIN, key
@@ -208,17 +215,10 @@ def test_every_sentence_of_a_table_is_translated(code: str) -> None:
     ] == []
 
 
-def test_rulings_are_translated_as_their_policies_have_them() -> None:
-    sentences = languages()["zh-hant"].sentences
-    assert [each for each, ruling in proposals() if sentences[each] != ruling.text_zh] == []
-
-
-def test_houses_and_policies_have_the_names_that_their_files_give_them() -> None:
+def test_policies_have_the_names_that_their_files_give_them() -> None:
     words = languages()["en"].words
     for path in POLICIES.glob("*.toml"):
         assert words[f"policy_{path.stem}"] == load_policy(path.stem).name
-    for path in (POLICIES.parent / "houses").glob("*.toml"):
-        assert words[f"house_{path.stem.replace('-', '_')}"] == load_house(path.stem).name
 
 
 def test_a_sentence_that_cannot_be_filled_in_is_shown_in_english(folder: Path) -> None:

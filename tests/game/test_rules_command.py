@@ -140,8 +140,8 @@ def test_odds_for_people(rules: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("show", "monaco"), "monaco: no such house; expected one of chickasaw, curator, "),
-        (("odds", "--house", "monaco"), "monaco: no such house; expected one of chickasaw, "),
+        (("show", "monaco"), "monaco: no such house; expected one of "),
+        (("odds", "--house", "monaco"), "monaco: no such house; expected one of "),
         (("odds", "--decks", "13"), "decks: 13; expected 1 to 12"),
         (("odds", "--decks", "0"), "decks: 0; expected 1 to 12"),
         (("odds", "--decks", "-8"), "decks: -8; expected 1 to 12"),

@@ -1,5 +1,5 @@
 """
-The golden corpus covers every house, policy, mode, observation, command and event, and every
+The golden corpus covers every policy, mode, observation, command and event, and every
 value that an event may have.
 
 Where a value is missing: add a log to a file of `tests/golden/logs`, then `make golden-write`.
@@ -16,9 +16,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.game import (
-    HOUSE_IDS,
     POLICY_IDS,
-    WAGER_CATALOGUE,
     Action,
     DealingStyle,
     IrregularityKind,
@@ -144,7 +142,6 @@ COVERED: dict[str, Any] = {
         {str(kind.__struct_config__.tag) for kind in get_args(AnyObservation)},
         {str(type(each).__struct_config__.tag) for each in observations()},
     ),
-    "houses": lambda: (set(HOUSE_IDS), {each.house for each in sessions()}),
     "policies": lambda: (set(POLICY_IDS), {each.policy for each in sessions()}),
     "dealing styles": lambda: (
         set(DealingStyle),
@@ -199,14 +196,6 @@ COVERED: dict[str, Any] = {
     ),
     "kinds of rounds": lambda: (set(Kind), values("kind", "round_finished")),
     "outcomes": lambda: ({*Outcome, None}, values("outcome", "round_finished")),
-    "wagers": lambda: (
-        {(wager, result) for wager in WAGER_CATALOGUE for result in ("win", "lose")},
-        {
-            (each["wager"], each["result"])
-            for data in shown().events["round_finished"]
-            for each in data["wagers"]
-        },
-    ),
     # documents
     "documents": lambda: (DOCUMENTS, shown().documents),
 }

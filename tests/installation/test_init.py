@@ -394,7 +394,17 @@ def test_a_changed_answer_changes_its_files_only(tmp_path: Path) -> None:
 def test_at_most_ten_questions(tmp_path: Path) -> None:
     """Each prompt takes one line; PINs and passwords are asked for once without a terminal."""
     reader = "socket://10.0.0.5:4001"
-    typed = ["table-3", "grand", "2", "fr_2007", reader, "3", "Maria", "pit password", "471100"]
+    typed = [
+        "table-3",
+        "grand",
+        "curator",
+        "fr_2007",
+        reader,
+        "3",
+        "Maria",
+        "pit password",
+        "471100",
+    ]
     output = written(tmp_path, "--listen", "0", typed="\n".join([*typed, "y", ""]))
     assert (tmp_path / "etc/shoe-daemon/table-3.toml").exists(), output
     setup = load_config(tmp_path / "etc/shoe-daemon/table-3.toml")
@@ -405,7 +415,7 @@ def test_at_most_ten_questions(tmp_path: Path) -> None:
 
 
 def test_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
-    typed = ["Table 3", "table-3", "grand", "9", "1", "0", "1", "COM3", "simulated", "1", "", "y"]
+    typed = ["Table 3", "table-3", "grand", "99", "1", "0", "1", "COM3", "simulated", "1", "", "y"]
     output = written(tmp_path, typed="".join(f"{line}\n" for line in typed))
     assert "reader: 'COM3'; expected a device below /dev" in output
     assert "small letters, digits and hyphens" in output

@@ -6,7 +6,6 @@ What a policy says is read from its file here, past the code that the table uses
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import cache
 from importlib import resources
@@ -82,22 +81,6 @@ def test_what_a_policy_proposes_can_be_chosen(log: IrregularityLog, policy: str)
     for each in one(told(log, policy), "irregularity").proposals:
         kinds = ACTION_KINDS[Action(each.action)]
         assert kinds is None or log.kind in kinds, each.action
-
-
-def test_the_page_offers_every_ruling_that_an_irregularity_may_have() -> None:
-    """`RULINGS` of `alert_details.js`; those with a button of their own are not among them."""
-    script = resources.files("shoe_daemon.display").joinpath("static", "alert_details.js")
-    text = script.read_text(encoding="utf-8")
-    shared = re.findall(r'"(\w+)"', re.findall(r"CARD_RULINGS = \[(.+)\]", text)[0])
-    (table,) = re.findall(r"RULINGS = \{\n(.*?)\n  \};", text, re.DOTALL)
-    offered = {
-        kind: {*(shared if "CARD_RULINGS" in value else ()), *re.findall(r'"(\w+)"', value)}
-        for kind, value in re.findall(r"^ +(\w+): (.+)$", table, re.MULTILINE)
-    }
-    buttons = {Action.RESCAN, Action.MANUAL_ENTRY}
-    for kind in IrregularityKind:
-        special = {each for each, kinds in ACTION_KINDS.items() if kinds and kind in kinds}
-        assert offered.get(kind, set()) - {"continue"} == special - buttons, kind
 
 
 @EACH_LOG

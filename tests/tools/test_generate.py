@@ -19,6 +19,8 @@ WRONG = {
     'sentences={"bent": "Card {}."}': "sentences: bent: {}; expected the name of a value",
     'sentences={"nothing_burned": "Bent."}': "nothing_burned; expected a new code, burn_error.py",
     'sentences={"refused_expired": "Bent."}': "a new code, detail_texts.toml has this one",
+    'actions=("fold",)': "actions: fold; expected one of continue,",
+    'situations={"bent": ("Bent",)}': "situations: bent: [('Bent',)]; expected its names",
     'kind="bent"': "its kind is bent, not that of the file",
     "text=str(1)": "malformed node or string",
 }
@@ -36,6 +38,7 @@ def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def declare(checks: Path, kind: str, wrong: str = "") -> None:
     fields = {
         "kind": f'"{kind}"',
+        "name": '"Bent card"',
         "severity": "2",
         "evidence": '("manual",)',
         "text": '"A card is bent."',
@@ -70,6 +73,6 @@ def test_a_written_kind_keeps_its_place(checks: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("field", WRONG)
 def test_a_wrong_declaration_is_refused(field: str, checks: Path) -> None:
     declare(checks, "card_bent", field)
-    with pytest.raises(ValueError, match=r"card_bent\.py: ") as refused:
+    with pytest.raises(ValueError, match=r"card_bent\.py: |situations: ") as refused:
         generate.declared()
     assert WRONG[field] in str(refused.value)
