@@ -94,12 +94,15 @@ def test_everything_that_a_page_may_have_to_name_has_a_word(code: str) -> None:
 
 @pytest.mark.parametrize("code", CHINESE)
 def test_no_text_was_left_in_english(code: str) -> None:
-    words, sentences = languages()[code].words, languages()[code].sentences
-    for key, text in [*words.items(), *sentences.items()]:
-        assert not LEFT_IN_ENGLISH.search(PLACEHOLDER.sub("", text)), key
-    english = languages()["en"].words
-    same = [key for key, text in words.items() if text == english[key]]
-    assert [key for key in same if re.search("[a-z]{2}", PLACEHOLDER.sub("", words[key]))] == []
+    """Only the name of a house may be."""
+    english, found = languages()["en"].words, languages()[code]
+    same = {key for key, text in found.words.items() if text == english[key]}
+    for key, text in [*found.words.items(), *found.sentences.items()]:
+        if key in same and key.startswith("house_"):
+            continue
+        latin = PLACEHOLDER.sub("", text)
+        assert not LEFT_IN_ENGLISH.search(latin), key
+        assert key not in same or not re.search("[a-z]{2}", latin), key
 
 
 def proposals() -> Iterator[tuple[str, Ruling]]:
