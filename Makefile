@@ -81,6 +81,7 @@ golden: venv
 	$(BIN)/pytest -q tests/golden tests/drivers/test_captures.py $(ARGS)
 
 golden-write: venv
+	$(BIN)/pytest -q tests/drivers/test_captures.py --regen
 	$(BIN)/pytest -q tests/golden/test_golden.py --regen
 	@git status --short tests/golden/expected
 
@@ -203,7 +204,7 @@ pictures: venv # the documents' pictures of the demo, of boards in a terminal an
 	$(BIN)/python -m tools.make_camera_pictures
 
 .PHONY: screenshots
-screenshots: venv # docs/pictures: the pages at four sizes in all languages, and the pit
+screenshots: venv # docs/pictures: the board at four sizes, and the pit
 	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/python -m tools.make_screenshots
 

@@ -13,7 +13,7 @@ PAGES = sorted(page for folder in FOLDERS for page in ROOT.glob(folder))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 OURS = r"shoe_daemon|drivers|calibration|tests|bench|systemd|tools|packaging|examples|docs"
 OUR_PATH = re.compile(rf"`((?:{OURS})/[\w./-]+)[:`]")
-PLACEHOLDER = re.compile(r"NAME|ID|KIND|version-N")
+PLACEHOLDER = re.compile(r"NAME|ID|KIND|CODE|version-N")
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -40,14 +40,3 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     for name in OUR_PATH.findall(page.read_text(encoding="utf-8")):
         if not PLACEHOLDER.search(name):
             assert (ROOT / name).exists() or (ROOT / f"{name}.py").exists(), name
-
-
-def test_the_recipes_name_files_that_are_there() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    display = "shoe_daemon/display/"
-    for cell in re.findall(r"^\| (.+?) \|", text, re.MULTILINE):
-        for name in re.findall(r"`([\w./-]+/[\w./-]*)`", cell):
-            if re.search("NAME|ID|CODE|KIND", name):
-                continue
-            place = display + name if name.startswith(("languages/", "static/")) else name
-            assert (ROOT / place).exists(), name

@@ -142,9 +142,9 @@ def _signs() -> str:
 
 def _language(language: Language) -> str:
     """Subset a language's own characters; nothing if Latin covers the language."""
-    rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     if language.code not in SCRIPTS:
-        return rule
+        return ""
+    rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     original, family = SCRIPTS[language.code], f"Board {language.code}"
     players = _beyond_latin("".join(language.for_players().texts))
     # Every page contains the names of all languages.
