@@ -24,7 +24,7 @@ class RuleFiles(Generic[T]):
     The files of one type of rules; those of the project are named by their id in a folder here.
 
     `noun` is the word for the type in errors; `ids` is the order of the files, None for that of
-    the alphabet. A file may give its rules names in other languages where `named`.
+    the alphabet. Where `named`, a file may have the name in other languages, under ``[names]``.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class RuleFiles(Generic[T]):
         return self._from_file(read_toml(path, f"a {self._noun}"), str(path))[0]
 
     def _from_file(self, mapping: Mapping[str, Any], place: str) -> tuple[T, Mapping[str, str]]:
-        """Read rules, and their names, which are no rules: a log has only the name in English."""
+        """Read the rules of a file, and their names, which are not rules: no log has them."""
         rules = dict(mapping)
         names = {"names": rules.pop("names")} if self._named and "names" in rules else {}
         return self.from_mapping(rules, place), convert_toml(_Names, names, place).names
