@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 import structlog
-from click.testing import CliRunner, Result
 
 from drivers.driver import Frame, FrameKind
-from shoe_daemon.cli import main
 from shoe_daemon.config.sections import JournalSettings
 from shoe_daemon.config.table import Setup, load_config
 from shoe_daemon.errors import UserError
@@ -33,6 +31,8 @@ from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.table import fold
 from shoe_daemon.table.times import to_microseconds
 from tests.golden.corpus import HERE as GOLDEN
+from tests.journal.journal_entries import execute
+from tests.journal.journal_entries import run_journal as journal
 from tests.journal.signing_keys import write_key
 from tests.journal.test_full_disk import files_no_bigger_than
 from tests.public_json import encode_public_table
@@ -105,10 +105,6 @@ def hall(played: Hall, tmp_path: Path) -> Hall:
     return hall
 
 
-def journal(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
-
-
 def day(number: int) -> str:
     return f"2026-01-0{number}T18:00:00.000Z"
 
@@ -155,9 +151,8 @@ def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
         "DELETE FROM anchor",
         "DELETE FROM event WHERE seq = (SELECT min(seq) FROM event)",
     ):
-        with closing(sqlite3.connect(hall.path, isolation_level=None)) as connection:
-            copy = hall.path.read_bytes()
-            connection.execute(statement)
+        copy = hall.path.read_bytes()
+        execute(hall.path, statement)
         assert journal("verify", hall.path).exit_code == 1, statement
         hall.path.write_bytes(copy)
     assert journal("verify", hall.path).exit_code == 0
