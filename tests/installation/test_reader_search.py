@@ -90,15 +90,6 @@ def reader(root: Path, table: str) -> str:
     return port
 
 
-@pytest.mark.usefixtures("computer")
-@pytest.mark.parametrize("options", [("--yes",), SEARCH])
-def test_without_an_adapter_nothing_is_installed(root: Path, options: tuple[str, ...]) -> None:
-    written(root, "--yes", "--table", "table-1", "--reader", "simulated")
-    text = refused(root, *options, "--table", "table-7")
-    assert text.startswith("reader: search found no free serial adapter or camera: plug it in")
-    assert "--reader" in text
-
-
 def test_what_is_plugged_in_is_found(root: Path, computer: Computer) -> None:
     keyboard = computer.plug_keyboard()
     # It may be the keyboard of a person: it is named, and not taken.

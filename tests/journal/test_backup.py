@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from shoe_daemon.cli import main
 from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.journal import Journal, JournalReader, database
 from shoe_daemon.service import Core
 from shoe_daemon.table.observations import CardDrawn
 from tests.chaos import journal_checks
-from tests.journal.journal_entries import SITE, TABLE, fill, made, open_journal
+from tests.journal.journal_entries import SITE, TABLE, execute, fill, made, open_journal
+from tests.journal.journal_entries import run_journal as journal
 from tests.service.daemon_process import configure
-
-
-def journal(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
 
 
 def copy(path: Path, target: Path) -> Path:
@@ -99,8 +93,7 @@ def test_an_existing_file_is_never_replaced(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_journal_that_is_not_valid_gives_no_backup(path: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE event SET round = 9 WHERE seq = 5")
+    execute(path, "UPDATE event SET round = 9 WHERE seq = 5")
     folder = tmp_path / "backups"
     folder.mkdir()
     done = journal("backup", path, folder / "copy.db")

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from click.testing import CliRunner, Result
 
-from shoe_daemon.cli import main
 from shoe_daemon.journal import JournalReader
-from tests.journal.journal_entries import fill, made, moment, open_journal
+from tests.journal.journal_entries import execute, fill, made, moment, open_journal
+from tests.journal.journal_entries import run_journal as run
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return made(tmp_path / "table-7.journal")
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
-
-
-def execute(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(statement)
 
 
 def test_an_unchanged_journal_does_not_prove_its_end(path: Path) -> None:

@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 import structlog
-from click.testing import CliRunner, Result
 
 from drivers.driver import Frame, FrameKind
-from shoe_daemon.cli import main
 from shoe_daemon.config.sections import JournalSettings
 from shoe_daemon.config.table import Setup, load_config
 from shoe_daemon.errors import UserError
@@ -33,6 +31,8 @@ from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.table import fold
 from shoe_daemon.table.times import to_microseconds
 from tests.golden.corpus import HERE as GOLDEN
+from tests.journal.journal_entries import execute
+from tests.journal.journal_entries import run_journal as journal
 from tests.journal.signing_keys import write_key
 from tests.journal.test_full_disk import files_no_bigger_than
 from tests.public_json import encode_public_table
@@ -105,10 +105,6 @@ def hall(played: Hall, tmp_path: Path) -> Hall:
     return hall
 
 
-def journal(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
-
-
 def day(number: int) -> str:
     return f"2026-01-0{number}T18:00:00.000Z"
 
@@ -144,6 +140,18 @@ def test_the_rest_is_unchanged_and_proved(hall: Hall) -> None:
     assert "shoes up to 2 were removed" in journal("stats", hall.path).stdout
 
 
+def test_clips_of_removed_shoes_are_no_fault(hall: Hall, tmp_path: Path) -> None:
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    verify = ("verify", hall.path, "--clips", folder)
+    (folder / "20260102-130000.000-pit-8s-0123456789abcdef.webm").write_bytes(b"video")
+    assert journal(*verify).exit_code == 1
+    remove_old_shoes(hall.path, day(3), NOW)
+    kept = journal(*verify)
+    assert kept.exit_code == 0, kept.output
+    assert "1 are older than this journal" in kept.output
+
+
 def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
     remove_old_shoes(hall.path, day(3), NOW)
     for statement in (
@@ -155,9 +163,8 @@ def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
         "DELETE FROM anchor",
         "DELETE FROM event WHERE seq = (SELECT min(seq) FROM event)",
     ):
-        with closing(sqlite3.connect(hall.path, isolation_level=None)) as connection:
-            copy = hall.path.read_bytes()
-            connection.execute(statement)
+        copy = hall.path.read_bytes()
+        execute(hall.path, statement)
         assert journal("verify", hall.path).exit_code == 1, statement
         hall.path.write_bytes(copy)
     assert journal("verify", hall.path).exit_code == 0
@@ -222,6 +229,24 @@ def test_events_that_the_broker_has_not_acknowledged_stay(hall: Hall) -> None:
         (seq,) = connection.execute("SELECT max(seq) FROM event WHERE shoe = 2").fetchone()
         connection.execute("INSERT INTO cursor VALUES ('mqtt', ?)", (seq,))
     assert remove_old_shoes(hall.path, NOW, NOW).shoes == 2
+
+
+def test_an_interruption_leaves_a_valid_journal(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - the middle of a removal
+
+    def interrupt(connection: sqlite3.Connection, anchor: Anchor) -> None:
+        real(connection, anchor)
+        if next(done) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(prune, "_remove_up_to", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        remove_old_shoes(hall.path, NOW, NOW)
+    monkeypatch.undo()
+    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 3
 
 
 def test_a_killed_process_leaves_a_valid_journal(hall: Hall) -> None:

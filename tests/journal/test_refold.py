@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
@@ -23,7 +23,7 @@ from drivers.simulators.angel_eye import Mode, Settings, scenario
 from drivers.simulators.shoe import Fault
 from drivers.simulators.simulator import find_simulator
 from shoe_daemon import __version__
-from shoe_daemon.cli import main, verify
+from shoe_daemon.cli import verify
 from shoe_daemon.config.table import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK
@@ -46,6 +46,7 @@ from shoe_daemon.table.observations import (
 )
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import to_microseconds
+from tests.journal.journal_entries import run_journal
 from tests.service.daemon_process import configure
 from tests.volume import volume
 
@@ -119,12 +120,11 @@ def path(recorded: Path, tmp_path: Path) -> Path:
 
 
 def refolded(path: Path) -> Result:
-    return CliRunner().invoke(main, ["journal", "verify", str(path), "--refold"])
+    return run_journal("verify", path, "--refold")
 
 
 def answer(path: Path) -> dict[str, Any]:
-    result = CliRunner().invoke(main, ["journal", "verify", str(path), "--refold", "--json"])
-    whole: dict[str, Any] = json.loads(result.stdout)
+    whole: dict[str, Any] = json.loads(run_journal("verify", path, "--refold", "--json").stdout)
     return whole
 
 
@@ -201,7 +201,7 @@ def test_an_observation_that_was_altered_is_found_though_all_was_chained_anew(
 ) -> None:
     victim = list(cards(path))[7]
     changed = rewritten(path, changing(victim, **fields))
-    assert CliRunner().invoke(main, ["journal", "verify", str(changed)]).exit_code == 0
+    assert run_journal("verify", changed).exit_code == 0
     result = refolded(changed)
     assert result.exit_code == 1
     assert f"BROKEN at observation {victim}, shoe 1, round 1, 2027-01-15T08:00:" in result.stdout

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from shoe_daemon.cli import main
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step, chain, writer
 from shoe_daemon.journal.signatures import Signature, read_signatures
 from shoe_daemon.table.observations import Tick
 from shoe_daemon.table.times import from_microseconds, to_microseconds
 from tests.journal import journal_entries
-from tests.journal.journal_entries import SITE, TABLE, fill, made
+from tests.journal.journal_entries import SITE, TABLE, execute, fill, made, run_journal
 from tests.journal.signing_keys import signing_key, write_key
 from tests.volume import sample
 
@@ -53,22 +52,16 @@ def signed(path: Path, observations: int = OBSERVATIONS, *, number: int = 7) -> 
     return path
 
 
-def verify(path: Path, *options: str) -> Result:
-    return CliRunner().invoke(main, ["journal", "verify", str(path), *options])
+def verify(path: Path, *options: object) -> Result:
+    return run_journal("verify", path, *options)
 
 
 def with_key(path: Path, public: Path) -> Result:
-    return verify(path, "--key", str(public))
-
-
-def change(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for statement in statements:
-            connection.execute(statement)
+    return verify(path, "--key", public)
 
 
 def copy_signatures(source: Path, target: Path) -> None:
-    change(
+    execute(
         target,
         f"ATTACH '{source}' AS other",
         "DELETE FROM signature",
@@ -111,7 +104,7 @@ def test_a_cut_after_the_last_signature_that_is_left_leaves_the_end_unproved(
         "capture": "after >=",
         "signature": "body ->> 'observations' >",
     }
-    change(path, *(f"DELETE FROM {table} WHERE {each} {last}" for table, each in rest.items()))  # noqa: S608
+    execute(path, *(f"DELETE FROM {table} WHERE {each} {last}" for table, each in rest.items()))  # noqa: S608
     answer = json.loads(verify(path, "--key", str(public), "--json").stdout)
     assert answer["good"]
     proved = "key" if answer["signatures"]["last"]["head"] == answer["hash"] else None
@@ -149,7 +142,7 @@ def test_a_chain_that_was_computed_again_is_found(
 
 
 def test_a_rewritten_journal_without_signatures_is_not_proved(path: Path, public: Path) -> None:
-    change(path, "DELETE FROM signature")
+    execute(path, "DELETE FROM signature")
     found = with_key(path, public)
     assert found.exit_code == 1
     assert "no signature: nothing proves that the chain was not computed again" in found.output
@@ -167,7 +160,7 @@ def test_a_signature_under_the_name_of_the_right_key_is_found(
 ) -> None:
     forged = signed(tmp_path / "forged.db", number=9)
     mine, right = signing_key(9).public.hex(), signing_key().public.hex()
-    change(
+    execute(
         forged,
         f"UPDATE signature SET key = x'{right}',"  # noqa: S608 - ours
         f" body = replace(body, '{mine}', '{right}')",
@@ -188,7 +181,7 @@ def test_a_signature_of_another_table_is_refused(path: Path, tmp_path: Path, pub
 
 
 def test_an_end_that_was_cut_off_is_found(path: Path, public: Path) -> None:
-    change(
+    execute(
         path,
         "DELETE FROM event WHERE observation > 50",
         "DELETE FROM checkpoint WHERE observation > 50",
@@ -201,7 +194,7 @@ def test_an_end_that_was_cut_off_is_found(path: Path, public: Path) -> None:
 
 
 def test_a_missing_signature_is_found(path: Path, public: Path) -> None:
-    change(path, "DELETE FROM signature WHERE shoe = 2")
+    execute(path, "DELETE FROM signature WHERE shoe = 2")
     found = with_key(path, public)
     assert found.exit_code == 1
     assert (
@@ -338,7 +331,7 @@ def _fail() -> None:
 
 
 def keygen(folder: Path) -> Result:
-    return CliRunner().invoke(main, ["journal", "keygen", str(folder)])
+    return run_journal("keygen", folder)
 
 
 def test_keygen_writes_two_keys_and_never_overwrites_one(tmp_path: Path) -> None:

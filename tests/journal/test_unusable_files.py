@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import start_check
 from shoe_daemon.journal.reader import open_read_only
-from tests.journal.journal_entries import fill, made, open_journal
+from tests.journal.journal_entries import execute, fill, made, open_journal
 
 Spoil = Callable[[Path], None]
 
@@ -25,11 +23,6 @@ def path(tmp_path: Path) -> Path:
 
 def folder(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
-
-
-def execute(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(statement)
 
 
 def newer(path: Path) -> None:

@@ -19,7 +19,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.journal.verify import ChainVerdict, verify
-from tests.journal.journal_entries import entry, fill, made, open_journal
+from tests.journal.journal_entries import entry, execute, fill, made, open_journal
 from tests.journal.test_migration import FIXTURES, restore
 from tests.volume import sample, volume
 
@@ -198,9 +198,11 @@ def test_all_breaks_are_listed_with_their_shoe_round_and_time(
 
 def test_a_changed_observation_is_placed_in_the_round_that_it_caused(tmp_path: Path) -> None:
     path = made(tmp_path / "table-7.journal")
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE observation SET body = body || ' ' WHERE id IN (26, 28)")
-        connection.execute("UPDATE capture SET bytes = x'00' WHERE after = 29")
+    execute(
+        path,
+        "UPDATE observation SET body = body || ' ' WHERE id IN (26, 28)",
+        "UPDATE capture SET bytes = x'00' WHERE after = 29",
+    )
     assert [(each.row, each.shoe, each.round) for each in verdict(path).breaks] == [
         ("observation 26", 2, 26),
         ("observation 28", 2, 27),  # has no event: after round 27
@@ -215,11 +217,10 @@ def test_rows_missing_in_the_middle_are_one_break(
     bounds = {"capture": "after + 1", "observation": "id"}
     for first in sample(range(2, 40, 3), 4):
         path = Path(shutil.copy(shoes, tmp_path))
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            for table in tables:
-                number = bounds.get(table, "observation")
-                where = f"WHERE {number} BETWEEN {first} AND {first + 2}"
-                connection.execute(f"DELETE FROM {table} {where}")  # noqa: S608 - ours
+        for table in tables:
+            number = bounds.get(table, "observation")
+            where = f"WHERE {number} BETWEEN {first} AND {first + 2}"
+            execute(path, f"DELETE FROM {table} {where}")  # noqa: S608 - ours
         # Single rows that are missing between others leave a place each.
         assert 1 <= verdict(path).break_count <= (3 if len(tables) == 1 else 1)
 

@@ -60,7 +60,7 @@ def test_a_publisher_gets_everything_through_that_was_said_before_the_brokers_en
             listener.wait("/status")
             for _ in range(300):
                 publisher.notify(journal.add())
-            publisher.stop()
+            publisher.stop(PATIENCE)
         running.close()
         events = listener.wait("/card_dealt", 300)
         assert [message.json["seq"] for message in events] == list(range(1, 301))
