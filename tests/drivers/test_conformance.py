@@ -27,7 +27,6 @@ JSON_CAPTURES = CAPTURES / "json-lines"
 DRIVERS = sorted(folder.name for folder in CAPTURES.iterdir())
 
 Promise = Callable[[Subject], str | None]
-pytest_plugins = ["pytester"]
 
 
 def of_name(name: str) -> Promise:
@@ -250,13 +249,3 @@ def test_wrong_arguments_end_with_two(arguments: list[str], told: str, tmp_path:
     done = CliRunner().invoke(main, [*arguments, "--captures", str(tmp_path)])
     assert done.exit_code == 2
     assert told in done.output
-
-
-def test_the_plugin_gives_a_test_for_each_promise(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_promise(driver_promise):\n    driver_promise()\n")
-    captures = CAPTURES / "bee-tek"
-    done = pytester.runpytest_subprocess(
-        *("-p", "drivers.conformance", "-k", "interface or captures"),
-        *("--driver", "bee-tek", "--captures", str(captures)),
-    )
-    done.assert_outcomes(passed=2, deselected=len(PROMISES) - 2)
