@@ -463,6 +463,10 @@ def test_the_captures_of_each_driver_differ_in_their_cards_alone(name: str) -> N
             assert b"".join(line.data for line in changed) != capture.data
 
 
+def test_every_reader_with_a_line_of_bytes_replaces_its_cards() -> None:
+    assert set(driver_names()) - set(OFFERS) == {"camera"}
+
+
 @each_case(
     "name, options, raw, shown",
     [

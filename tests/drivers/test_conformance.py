@@ -16,6 +16,7 @@ from drivers.capture import load_capture, write_hex
 from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
 from drivers.driver import Decoder, Driver, Frame, FrameKind
 from drivers.json_lines import JsonLines
+from drivers.registry import driver_names
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table.observations import CardDrawn, Command, Gap, Observation, Result
@@ -32,6 +33,10 @@ Promise = Callable[[Subject], str | None]
 def of_name(name: str) -> Promise:
     (found,) = (each for each in PROMISES if each.__name__ == name)
     return found
+
+
+def test_every_driver_has_captures() -> None:
+    assert driver_names() == DRIVERS
 
 
 @cache
