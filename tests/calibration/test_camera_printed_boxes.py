@@ -123,17 +123,6 @@ def test_other_outlines_do_not_hide_the_six(seed: int) -> None:
         assert math.dist(there[box.slot], (box.x, box.y)) < CLOSE_MM
 
 
-def test_noise_and_half_the_light_change_nothing(folder: Path) -> None:
-    image, profile = table(folder, 1)
-    noise = np.random.default_rng(1).normal(0, 4, image.shape)
-    dim = np.clip(image * 0.5 + noise, 0, 255).astype(np.uint8)
-    found = propose_boxes(dim, plane_of(profile), layout_named("six"))
-    assert found is not None
-    for slot, middle in middles(found).items():
-        (place,) = (each for each in profile.place if each.slot is slot)
-        assert math.dist(middle, place.centre) < CLOSE_MM
-
-
 def test_boxes_below_one_another_are_a_hand_too() -> None:
     # The third cards lie below the first two, as on many felts.
     six = [

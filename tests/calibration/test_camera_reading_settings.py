@@ -74,6 +74,7 @@ def test_an_index_far_from_the_edges_gets_a_window_further_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shown_cards, "_SHIFTS", (0.0, 0.08))
+    monkeypatch.setattr(shown_cards, "_SCALES", (0.85, 1.0))
     style = replace(next(islice(styles(), 2, None)), left=0.12, top=0.12, rank_height=0.1)
     recogniser = Recogniser()
     fit = fit_window(recogniser, [shown(name, style) for name in (*CARDS, "5D", "9S", "QH")])

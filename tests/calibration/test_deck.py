@@ -543,14 +543,6 @@ class TestDoctor:
         assert verdict == "good"
         assert "52 codes of 1 decks, learned 20" in text
 
-    def test_tags_that_are_used_as_barcodes_are_bad(self, tmp_path: Path) -> None:
-        codes = [f"{code}{deck}" for deck in range(2) for code in EAN]
-        source, out = capture(tmp_path / "deck.cap", codes), tmp_path / "deck.toml"
-        run("--port", f"file:{source}", "--out", out, "--decks", 2)
-        found = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
-        text = "was learned with other settings: unique_codes was True, and is the default"
-        assert ["bad", f"{out} {text}"] in found
-
     def test_another_reader_is_bad(self, tmp_path: Path) -> None:
         source, out = capture(tmp_path / "deck.cap", EAN), tmp_path / "deck.toml"
         run("--port", f"file:{source}", "--out", out)

@@ -226,11 +226,3 @@ def test_the_feed_ends_with_the_preview_and_without_frames(
     view.close()
     with pytest.raises(LineError, match=r"closed by the other side|broke off"):
         borrowed.read()
-
-
-def test_no_frame_is_kept_without_feed_readers(view: PreviewServer) -> None:
-    view.show(seen(), list)
-    assert view.feed._newest is None  # noqa: SLF001 - that is the promise
-    with closing(_Showing(view, seen())):
-        _borrowed(view).close()
-        wait_for(lambda: view.feed._newest is None, timeout=60)  # noqa: SLF001 - as above

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 from pathlib import Path
@@ -113,15 +112,6 @@ def test_a_fault_is_one_line_with_its_key(
         load_profile(path)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(f"{path}: ")
-
-
-def test_an_infinite_number_is_not_written(path: Path) -> None:
-    profile = load_profile(path)
-    lens = Lens(matrix=((900, 0, 640), (0, 900, 360), (0, 0, 1)), distortion=(math.nan, 0, 0, 0))
-    before = path.read_text()
-    with pytest.raises(UserError, match=r"^lens\.distortion\.0: nan; expected a number$"):
-        write_profile(msgspec.structs.replace(profile, lens=lens), path)
-    assert path.read_text() == before
 
 
 def test_a_place_outside_the_distorted_image_is_reported(path: Path) -> None:

@@ -22,7 +22,7 @@ from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.camera.camera_table import Watching, wait_until
+from tests.camera.camera_table import Watching
 from tests.camera.fake_cameras import (
     BOUNDARY,
     MULTIPART,
@@ -38,6 +38,7 @@ from tests.camera.fake_cameras import (
     jpeg,
 )
 from tests.camera.overhead_scene import Scene, on
+from tests.drivers.wait_until import until
 from tests.volume import sample
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
@@ -83,7 +84,7 @@ def test_a_round_is_read_from_a_stream(profile: Path, told: bool) -> None:  # no
         visit.pictures(told=told)
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
-        wait_until(lambda: seen.TableCleared() in watching.said, "the end of the round")
+        until(lambda: seen.TableCleared() in watching.said, "the end of the round")
         dealt = [seen.Placed(slot=Slot(slot), card=Card(card)) for slot, card in ROUND]
         assert watching.cards == dealt
         assert not watching.lost
@@ -178,7 +179,7 @@ def test_a_stream_fault_is_reported_and_recovered(
         back = watching.said.index(seen.Link(up=True), 1)
         assert watching.said[back + 1] == seen.Gap(detail=seen.GapDetail.RECONNECT)
         assert len(list(capture_threads())) == 1
-    wait_until(lambda: not list(capture_threads()), "the end of the thread")
+    until(lambda: not list(capture_threads()), "the end of the thread")
 
 
 @pytest.mark.usefixtures("patient")
@@ -197,7 +198,7 @@ def test_one_incomplete_frame_is_skipped(profile: Path) -> None:
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
         assert watching.wait_card() == ACE
-        wait_until(lambda: watching.reader.counts.repeats >= 1, "a second more")
+        until(lambda: watching.reader.counts.repeats >= 1, "a second more")
         assert watching.cards == [ACE]
         assert not watching.lost
 
@@ -320,10 +321,10 @@ def test_a_camera_that_comes_back_is_reconnected(profile: Path) -> None:
         visit.pictures("AS" if visit.number > 1 else None)
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
-        wait_until(lambda: watching.links, "the camera")
+        until(lambda: watching.links, "the camera")
         camera.stop()
         watching.wait_lost()
-        wait_until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
+        until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
         assert not watching.cards
         camera.start()
         assert watching.wait_card() == ACE
@@ -337,16 +338,16 @@ def test_stopping_interrupts_a_hanging_camera(profile: Path) -> None:
 
     with NetworkCamera(behave) as camera:
         with Watching(camera.url, profile) as watching:
-            wait_until(lambda: watching.links, "the camera")
+            until(lambda: watching.links, "the camera")
             began = time.monotonic()
         assert time.monotonic() - began < 30
-        wait_until(lambda: not list(capture_threads()), "the end of the thread")
+        until(lambda: not list(capture_threads()), "the end of the thread")
 
 
 @pytest.mark.usefixtures("hasty")
 def test_an_unresponsive_camera_piles_up_no_threads(profile: Path) -> None:
     with NetworkCamera(Visit.wait) as camera, Watching(camera.url, profile) as watching:
-        wait_until(lambda: camera.visits >= 3, "some attempts")
+        until(lambda: camera.visits >= 3, "some attempts")
         assert NO_STREAM in watching.wait_lost()
         assert len(list(capture_threads())) <= 1
 

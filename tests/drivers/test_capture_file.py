@@ -35,7 +35,7 @@ from drivers.capture import (
     read_capture,
     write_capture,
 )
-from drivers.driver import Driver, Frame, FrameKind
+from drivers.driver import Driver
 from drivers.registry import create_driver
 from drivers.simulators.angel_eye import Mode, Settings, scenario
 from drivers.simulators.shoe import Fault
@@ -405,13 +405,6 @@ class TestAnonymise:
         shown = [new for _ in range(100) for new in anonymiser.take(CaptureLine(bytes(4096), 0))]
         assert len(shown) > 50
 
-    def test_frames_may_change_their_length(self) -> None:
-        lines = [CaptureLine(b"[AS", 1), CaptureLine(b"][10", 2), CaptureLine(b"H][AS]", 3)]
-        cards = {Card("AS"): Card("10H"), Card("10H"): Card("2C")}
-        changed = anonymised(lines, _Brackets(), cards)
-        assert b"".join(line.data for line in changed) == b"[10H][2C][10H]"
-        assert [line.at_us for line in changed] == [1, 2, 3]
-
 
 class _Broken(AngelEyeII):
     """A driver that breaks one of its promises."""
@@ -444,28 +437,6 @@ class _Broken(AngelEyeII):
         return super().anonymised(raw, permutation)
 
 
-class _Brackets(AngelEyeII):
-    """Cards by their names in brackets."""
-
-    def decoder(self) -> Any:  # noqa: ANN401 - a decoder in a few lines
-        return _BracketsDecoder()
-
-    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
-        return f"[{permutation[Card(raw[1:-1].decode())]}]".encode()
-
-
-class _BracketsDecoder:
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes, now: float) -> list[Frame]:
-        *whole, self._rest = re.split(rb"(?<=\])", self._rest + data)
-        return [Frame(raw, FrameKind.FRAME, (), now) for raw in whole]
-
-    def reset(self) -> None:
-        self._rest = b""
-
-
 CAPTURES = Path(__file__).parents[1] / "captures"
 OFFERS = [name for name in driver_names() if create_driver(name).anonymises]
 
@@ -490,6 +461,10 @@ def test_the_captures_of_each_driver_differ_in_their_cards_alone(name: str) -> N
         assert numbered(observed(changed, shown)) == numbered(map(permuted, seen))
         if any(getattr(each, "card", None) is not None for each in seen):
             assert b"".join(line.data for line in changed) != capture.data
+
+
+def test_every_reader_with_a_line_of_bytes_replaces_its_cards() -> None:
+    assert set(driver_names()) - set(OFFERS) == {"camera"}
 
 
 @each_case(

@@ -16,6 +16,7 @@ from drivers.capture import load_capture, write_hex
 from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
 from drivers.driver import Decoder, Driver, Frame, FrameKind
 from drivers.json_lines import JsonLines
+from drivers.registry import driver_names
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table.observations import CardDrawn, Command, Gap, Observation, Result
@@ -27,12 +28,15 @@ JSON_CAPTURES = CAPTURES / "json-lines"
 DRIVERS = sorted(folder.name for folder in CAPTURES.iterdir())
 
 Promise = Callable[[Subject], str | None]
-pytest_plugins = ["pytester"]
 
 
 def of_name(name: str) -> Promise:
     (found,) = (each for each in PROMISES if each.__name__ == name)
     return found
+
+
+def test_every_driver_has_captures() -> None:
+    assert driver_names() == DRIVERS
 
 
 @cache
@@ -250,13 +254,3 @@ def test_wrong_arguments_end_with_two(arguments: list[str], told: str, tmp_path:
     done = CliRunner().invoke(main, [*arguments, "--captures", str(tmp_path)])
     assert done.exit_code == 2
     assert told in done.output
-
-
-def test_the_plugin_gives_a_test_for_each_promise(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_promise(driver_promise):\n    driver_promise()\n")
-    captures = CAPTURES / "bee-tek"
-    done = pytester.runpytest_subprocess(
-        *("-p", "drivers.conformance", "-k", "interface or captures"),
-        *("--driver", "bee-tek", "--captures", str(captures)),
-    )
-    done.assert_outcomes(passed=2, deselected=len(PROMISES) - 2)

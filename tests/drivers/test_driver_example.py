@@ -23,7 +23,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import wait_for
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
-from tests.volume import sample
+from tests.volume import sample, volume
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "write-a-driver.md"
@@ -101,6 +101,7 @@ def test_its_tests_pass_as_generated(name: str, tmp_path: Path) -> None:
     assert "my-reader" not in done.stdout or name == "my-reader"
 
 
+@pytest.mark.skipif(not volume(0, 1), reason="`new_driver` writes what pip would: at full volume")
 def test_pip_installs_it_and_every_command_knows_it(tmp_path: Path) -> None:
     package, installed = tmp_path / "package", tmp_path / "installed"
     done = CliRunner().invoke(main, ["new-driver", "my-reader", "--folder", str(package)])
@@ -115,13 +116,15 @@ def test_pip_installs_it_and_every_command_knows_it(tmp_path: Path) -> None:
     assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3, replayed.stderr
 
 
-def test_what_takes_longer_than_the_time_to_the_next_card_holds_it_up(folder: Path) -> None:
+def test_its_simulator_deals_what_replay_shows_though_each_card_takes_long(folder: Path) -> None:
     simulator = folder / "my_reader_simulator.py"
     late = simulator.read_text().replace('[(0, f"C {card}', '[(2, f"C {card}')
     simulator.write_text(late)
     options = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap")
     assert shoe_daemon(folder, "simulate", "my-reader", *options).returncode == 0
-    assert shoe_daemon(folder, "replay", "shoe.cap").returncode == 0
+    replayed = shoe_daemon(folder, "replay", "shoe.cap")
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3
 
 
 def test_a_simulator_that_cannot_be_loaded_takes_none_away(folder: Path) -> None:

@@ -5,14 +5,10 @@ reported, and every frame is passed on once.
 
 from __future__ import annotations
 
-import os
 import queue
 import random
-import socket
 import time
-import tty
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -67,40 +63,6 @@ class TestLink:
         assert heard.observations[4:-1] == WHOLE[1:]
 
 
-@contextmanager
-def real_line(
-    kind: str,
-) -> Iterator[tuple[str, Callable[[bytes], object], Callable[[], bytes]]]:
-    """Yield the address of a line, and how its other end sends and receives one byte."""
-    if kind == "pty":
-        master, slave = os.openpty()
-        tty.setraw(slave)
-        try:
-            yield os.ttyname(slave), partial(os.write, master), lambda: os.read(master, 1)
-        finally:
-            os.close(slave)
-            os.close(master)
-        return
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        host, port = server.getsockname()
-        accepted: list[socket.socket] = []
-
-        def connection() -> socket.socket:
-            if not accepted:
-                accepted.append(server.accept()[0])
-            return accepted[0]
-
-        try:
-            yield (
-                f"socket://{host}:{port}",
-                lambda data: connection().sendall(data),
-                lambda: connection().recv(1),
-            )
-        finally:
-            for each in accepted:
-                each.close()
-
-
 class TestSilenceAndAnswers:
     def test_silence_after_bytes_ends_a_frame(self) -> None:
         script = Script([b"", b"4", b"S", b"", b"", b"10H", b"", b""])
@@ -131,20 +93,6 @@ class TestSilenceAndAnswers:
         _, heard = played(script, driver=create_driver("line-scanner", {"preset": "olivetti"}))
         assert CardDrawn(card=Card("4S")) in heard.observations
         assert heard.links[1] == down("the cable is out")
-
-    @pytest.mark.parametrize("kind", ["pty", "tcp"])
-    def test_an_answer_arrives_at_the_other_end_of_a_real_line(self, kind: str) -> None:
-        driver, heard = create_driver("line-scanner", {"preset": "olivetti"}), Heard()
-        with real_line(kind) as (address, send, receive):
-            reader = Reader("shoe", driver, address, driver.line, heard.append)
-            reader.start()
-            until(lambda: reader.ages.link, "the line")
-            send(b"\x024S\x03")
-            assert receive() == b"\x06"
-            send(b"\x021\xff\x03")
-            assert receive() == b"\x15"
-            reader.stop()
-            assert reader.join(PATIENCE)
 
 
 class TestFailures:
