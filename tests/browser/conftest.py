@@ -35,7 +35,7 @@ def shared_page(browser: Browser) -> Iterator[SharedPage]:
     shared_page.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A running broker and a running display, which no test may kill; its pit is for staff."""
     staff = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Self
@@ -20,6 +20,7 @@ from drivers.simulators.angel_eye import Mode, Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
 from drivers.simulators.simulator import Pace, play
 from shoe_daemon.config.table import load_config
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.service import Daemon
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
@@ -28,7 +29,17 @@ from tests.browser.published_table import RETAINED
 from tests.commands.command_table import SITE, Supervisor, write_config
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 
-__all__ = ["DisplayProcess", "Stage", "Table", "play_on_line", "set_stage", "simulated"]
+__all__ = [
+    "DisplayProcess",
+    "Stage",
+    "Table",
+    "order",
+    "play_on_line",
+    "play_rounds",
+    "round_of",
+    "set_stage",
+    "simulated",
+]
 
 # Retained documents survive a kill, as in the sample for real brokers; at once, not at leisure.
 _LASTING = "persistence true\nautosave_interval 1\nautosave_on_changes true"
@@ -229,6 +240,41 @@ def set_stage(folder: Path, text: str = "", *, lasting: bool = False) -> Iterato
         DisplayProcess(folder, broker.port, text) as display,
     ):
         yield Stage(folder, broker, display)
+
+
+# Ranks of a round's first four cards; all are naturals, and the suits go on from round to round,
+# so that no card leaves the shoe too often: five, against the four cards of a round.
+_DEALS = {
+    "P": (("9", "2", "K", "J"), Outcome.PLAYER),
+    "B": (("2", "9", "Q", "K"), Outcome.BANKER),
+    "T": (("8", "8", "J", "Q"), Outcome.TIE),
+}
+_suits = cycle("SHDCH")
+
+
+def round_of(letter: str) -> tuple[str, ...]:
+    """Return the cards of a round with this outcome, such as ``P1:9S``."""
+    places = ("P1", "B1", "P2", "B2")
+    return tuple(
+        f"{place}:{rank}{next(_suits)}"
+        for place, rank in zip(places, _DEALS[letter][0], strict=True)
+    )
+
+
+def play_rounds(table: Table, sequence: str) -> None:
+    """Deal rounds with these outcomes, and wait until the journal has them."""
+    for letter in sequence:
+        before = len(table.ledger().rounds)
+        table.deal(*round_of(letter))
+        table.shoe.call(_DEALS[letter][1])
+        wait_for(lambda: len(table.ledger().rounds) > before, letter)  # noqa: B023 - now
+
+
+def order(table: Table, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
+    """Give an order that is carried out."""
+    answer = table.order(verb, reason="as seen", **fields)
+    assert answer["ok"], answer
+    return answer
 
 
 def simulated(shoe: Shoe, **settings: Any) -> Iterator[Scene]:  # noqa: ANN401 - of a scenario

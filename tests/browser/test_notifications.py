@@ -277,20 +277,6 @@ Object.defineProperty(window, "localStorage", {get() { throw new Error("none"); 
 """
 
 
-def test_without_storage_it_works_until_the_next_load(
-    stage: Stage, folded: Callable[..., FoldedTable], own_granted: Watched
-) -> None:
-    table = folded(hold_from=3)
-    table.publish()
-    own_granted.page.add_init_script(_NO_STORAGE)
-    visit(own_granted, stage)
-    own_granted.page.wait_for_selector(row_of(table))
-    turn_on(own_granted)
-    excess(table)
-    shown(own_granted, 1)
-    own_granted.assert_clean()
-
-
 _REASONS = {
     # Whatever the browser of these tests does by itself: the headless shell denies, Chromium asks.
     "denied": "Object.defineProperty(window.Notification, 'permission', {get: () => 'denied'});",
@@ -316,6 +302,11 @@ def test_a_browser_without_notifications_says_why(
     own_kiosk.assert_clean()
 
 
+_ILLEGAL = """
+window.Notification = class extends window.Notification {
+  constructor() { throw new TypeError("Illegal constructor"); }
+};
+"""
 _ANSWER = """
 window.Notification.requestPermission = async () => {
   sessionStorage.setItem("answer", "%s");
@@ -324,30 +315,29 @@ window.Notification.requestPermission = async () => {
 """
 
 
-@pytest.mark.parametrize(("answer", "state"), [("default", "off"), ("denied", "denied")])
-def test_a_question_that_is_answered_with_no_leaves_them_off(
-    stage: Stage, own_kiosk: Watched, answer: str, state: str
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [
+        (_ANSWER % ("default", "default"), "off"),
+        (_ANSWER % ("denied", "denied"), "denied"),
+        (_ILLEGAL, "missing"),
+        (_NO_STORAGE, "on"),
+    ],
+    ids=["no-answer", "denied", "refused-to-pages", "no-storage"],
+)
+def test_what_the_browser_does_with_a_notification_is_said(
+    stage: Stage, own_granted: Watched, script: str, state: str
 ) -> None:
-    own_kiosk.page.add_init_script(RECORDER + _ANSWER % (answer, answer))
-    visit(own_kiosk, stage)
-    own_kiosk.page.click("#notices-button")
-    own_kiosk.page.click("#notices")
-    own_kiosk.until("() => sessionStorage.getItem('answer')")
-    own_kiosk.page.wait_for_selector(f'#notices-button[data-notices="{state}"]')
-    own_kiosk.assert_clean()
-
-
-def test_a_telephone_that_refuses_them_to_pages_says_so(
-    stage: Stage, own_granted: Watched
-) -> None:
-    own_granted.page.add_init_script(
-        "window.Notification = class extends window.Notification {"
-        " constructor() { throw new TypeError('Illegal constructor'); } };"
-    )
+    """Some telephones refuse them to pages; without storage they are on until the next load."""
+    page = own_granted.page
+    page.add_init_script(script)
     visit(own_granted, stage)
-    turn_on(own_granted)
-    own_granted.page.click("#alert-test")
-    own_granted.page.wait_for_selector('#notices-button[data-notices="missing"]')
+    page.click("#notices-button")
+    page.click("#notices")
+    own_granted.until("() => sessionStorage.getItem('answer')")
+    page.click("#alert-test")
+    page.wait_for_selector(f'#notices-button[data-notices="{state}"]')
+    own_granted.until("(count) => window.shown.length === count", int(state == "on"))
     own_granted.assert_clean()
 
 

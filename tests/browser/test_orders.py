@@ -30,19 +30,11 @@ from shoe_daemon.table import decode_event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
 from tests.brokers import Listener, wait_for
+from tests.browser.accounts import JournalAccount, PageAccount
 from tests.browser.chrome import HEARD, SharedPage, Watched
-from tests.browser.live_tables import Stage, Table, play_on_line, set_stage
+from tests.browser.live_tables import Stage, Table, play_on_line, play_rounds, round_of, set_stage
 from tests.browser.published_table import FoldedTable
-from tests.browser.test_corrections import play, round_of
 from tests.browser.test_page_standards import assert_accessible
-from tests.browser.three_accounts import (
-    JournalAccount,
-    PageAccount,
-    log_counts,
-    log_entries,
-    log_events,
-    log_rounds,
-)
 from tests.commands.command_table import SITE
 from tests.demo.test_board_server import first_of
 from tests.display.test_order_routes import OPERATORS, OTHER_PIN, PIN
@@ -58,14 +50,10 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A display whose pages take orders, and with a log."""
+    """A display whose pages take orders."""
     folder = tmp_path_factory.mktemp("orders")
     (folder / "operators.toml").write_text(OPERATORS)
-    text = (
-        '[display.orders]\noperators_file = "operators.toml"\n'
-        f'[display.history]\nfile = "{folder}/history.db"'
-    )
-    with set_stage(folder, text) as stage:
+    with set_stage(folder, '[display.orders]\noperators_file = "operators.toml"') as stage:
         yield stage
 
 
@@ -151,10 +139,8 @@ class Hand:
 
 
 def commands(table: Table) -> list[Command]:
-    """Return the commands in the journal; without `replay`, which the display's log asks for."""
     with JournalReader(table.journal) as reader:
-        found = [each for each in reader.observations() if isinstance(each, Command)]
-    return [each for each in found if each.name != "replay"]
+        return [each for each in reader.observations() if isinstance(each, Command)]
 
 
 def alerts(table: Table) -> list[dict[str, Any]]:
@@ -223,7 +209,7 @@ def test_an_answer_from_before_the_log_in_does_not_log_out(
 def test_a_correction_is_seen_before_and_after_and_takes_a_reason(
     stage: Stage, table: Table, phone: Watched
 ) -> None:
-    play(table, "P")
+    play_rounds(table, "P")
     hand = Hand(phone, stage, table)
     page = hand.page
     hand.preview('[data-order="correct-card"]', '[data-choice="P1"]', '[data-choice="8H"]')
@@ -1061,7 +1047,7 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
     """
     All that goes wrong in the demo is resolved on a phone, in three languages, in at most three
     taps and without typing anything but the PIN, and the reason of a correction. In the end the
-    journal, the page and the log tell the same, and the rounds published are those dealt.
+    journal and the page tell the same, and the rounds published are those dealt.
     """
     table = opened(wanted.policy, TABLE)
     with JournalReader(table.journal) as journal:
@@ -1080,7 +1066,6 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
     # The PIN goes to the table with the orders that take it: what these decided held a result.
     assert not any(each.claimed for each in orders)
     assert supervisor.page.lines() == account.lines()
-    assert_log_is(account, phone.page, stage.display.url, f"{SITE}.{table.name}")
     check = ResultCheck()
     for dealt in supervisor.dealt:
         check.deal(dealt)
@@ -1088,18 +1073,3 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
         check.show(decode_event(json.dumps(event).encode()))
     check.finish(interrupted=False)
     assert check.passed
-
-
-def assert_log_is(account: JournalAccount, page: Page, url: str, table: str) -> None:
-    """Hold the log's pages and exports, and the pages of its rounds, against the journal."""
-    entries, rounds = account.entries(), account.rounds()
-    counts = (
-        len(entries),
-        sum(each.action is not None for each in entries),
-        sum(each.outcome is not None for each in rounds),
-    )
-    wait_for(lambda: log_counts(url, table) == counts, f"the log with {counts}")
-    assert log_entries(page, url, table) == entries
-    assert log_rounds(page, url, table) == rounds
-    for number in account.irregular_rounds()[: volume(1, 10)]:
-        assert log_events(page, url, table, number) == account.events_of(number)

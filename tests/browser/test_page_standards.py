@@ -20,8 +20,7 @@ from shoe_daemon.display.languages import languages
 from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
-from tests.browser.live_tables import Stage, Table
-from tests.browser.test_corrections import play
+from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.demo.test_board_server import first_of
 from tests.volume import sample
 
@@ -52,7 +51,7 @@ def busy(stage: Stage) -> Iterator[Table]:
     """A table with some rounds, an alert and a name, on which nothing happens any more."""
     text = 'name = "Table 7"\nlimits = { player = "25-5000", tie = "10-500" }'
     with stage.table(text) as table:
-        play(table, "TPPPBBPTB")
+        play_rounds(table, "TPPPBBPTB")
         table.order("hold", kind="card_off_table", slot="B1", reason="it fell")
         wait_for(lambda: _is_known(stage, table), "all of it at the display")
         yield table

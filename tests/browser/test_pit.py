@@ -20,9 +20,8 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.browser.live_tables import Stage, Table
+from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.browser.published_table import FoldedTable
-from tests.browser.test_corrections import play
 from tests.commands.command_table import SITE
 from tests.demo.test_board_server import first_of
 from tests.volume import sample
@@ -320,7 +319,7 @@ def test_events_stand_still_while_somebody_reads_them(
     stage: Stage, table: Table, kiosk: Watched
 ) -> None:
     """New ones come on top, and say that they did; what is read stays where it is."""
-    play(table, "PBPBPB")
+    play_rounds(table, "PBPBPB")
     visit(kiosk, stage, f"/pit/table/{table.name}")
     seq = table.ledger().seq
     kiosk.until(_THERE, seq)

@@ -15,10 +15,9 @@ from playwright.sync_api import Browser
 
 from tests.brokers import Listener
 from tests.browser.chrome import Watched, watch
-from tests.browser.live_tables import Stage, Table, set_stage
+from tests.browser.live_tables import Stage, Table, play_rounds, set_stage
 from tests.browser.painted_board import wait_shows
 from tests.browser.published_table import FoldedTable
-from tests.browser.test_corrections import play
 from tests.commands.command_table import SITE
 
 pytestmark = pytest.mark.mosquitto
@@ -80,7 +79,7 @@ def test_markup_in_names_is_shown_as_text(
     stage: Stage, table: Table, mallory: Listener, browser: Browser
 ) -> None:
     """Over the stream to open pages, and in the data that a page begins with."""
-    play(table, "PB")
+    play_rounds(table, "PB")
     table.order("hold", kind="card_off_table", slot="B1", reason=EVIL)
     table.wait("alert/active", 2)
     with ExitStack() as stack:
@@ -122,7 +121,7 @@ HOSTILE: dict[str, bytes] = {
 def test_what_no_table_sends_changes_no_board_and_is_counted_in_the_pit(
     stage: Stage, table: Table, mallory: Listener, kiosk: Watched, browser: Browser
 ) -> None:
-    play(table, "PBT")
+    play_rounds(table, "PBT")
     kiosk.page.goto(stage.display.url + table.path)
     kiosk.until("(seq) => document.body.dataset.seq === seq", str(table.ledger().seq))
     wait_shows(kiosk, table.ledger())
@@ -136,7 +135,7 @@ def test_what_no_table_sends_changes_no_board_and_is_counted_in_the_pit(
         pit.until("(n) => document.querySelectorAll('#faults-list > li').length >= n", 10)
         pit.assert_clean()
     assert kiosk.page.inner_text("#board") == before
-    play(table, "B")
+    play_rounds(table, "B")
     kiosk.until("() => document.querySelector('[data-count=rounds]').textContent === '4'")
     kiosk.assert_clean()
 
