@@ -114,8 +114,7 @@ def test_what_people_changed_is_told_with_before_and_after(tmp_path: Path) -> No
     with Writer(tmp_path / "journal") as writer:
         writer.session("seven-feathers", round_end=RoundEnd.DEVICE)
         writer.order("new_shoe")
-        for slot, face in (("P1", "9H"), ("B1", "KD"), ("P2", "KS"), ("B2", "2C")):
-            writer.say(CardDrawn(card=Card(face), slot=Slot(slot)), after=1)
+        writer.coup()
         writer.order("correct_card", 2, slot=Slot.B2, card=Card("9C"), reason="seen on the table")
         writer.order("void_round", 2, operator="bob", claimed=True, round=1)
         writer.order("undo", 2)
