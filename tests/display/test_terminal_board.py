@@ -228,12 +228,6 @@ def test_a_terminal_of_any_size_gets_what_it_has_room_for() -> None:
     assert text.startswith("THE TABLE IS OFFLINE")
 
 
-def test_an_unknown_table_waits() -> None:
-    text = text_of(TableView(name="table-9", broker="broker:1883", link=Link(connected=True)))
-    assert "♠ table-9" in text
-    assert "NOTHING WAS HEARD OF THIS TABLE" in text
-
-
 def test_whatever_passes_as_a_document_can_be_drawn() -> None:
     table = SampleTable("seven-feathers", "us_nj_pa")
     list(table.boards(Settings(mode=Mode.OPEN, rounds=9, seed=3)))
