@@ -276,24 +276,3 @@ def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
         ("shoe", "stale", 7)
     ]
     assert row["status"] == "online"
-
-
-def test_a_stream_counts_from_its_creation_on() -> None:
-    """Else any number of browsers that ask at once would be below the limit."""
-    floor = OpenFloor(live_model())
-    stream = BrowserStream(floor.streams, BOARD)
-    assert len(floor.streams) == 1
-    stream.close()
-    assert len(floor.streams) == 0
-
-
-@in_event_loop
-async def test_all_streams_end_at_once() -> None:
-    floor = OpenFloor(live_model())
-    streams = [floor.watch(each) for each in (BOARD, PIT, PIT_TABLE)]
-    for stream in streams:
-        await events_of(stream)
-    floor.streams.close()
-    for stream in streams:
-        assert [chunk async for chunk in stream] in ([], [b""])
-    assert len(floor.streams) == 0

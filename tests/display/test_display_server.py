@@ -19,9 +19,10 @@ from shoe_daemon.cli import main
 from shoe_daemon.web import CONTENT_SECURITY_POLICY
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
-from tests.display.test_static_pages import NASTY, read
+from tests.display.test_static_pages import NASTY
 from tests.floor.table_messages import alert, event, payload, roads, topic
 from tests.mqtt.sample_broker import SampleBroker
+from tests.report.test_html_report import read
 from tests.volume import volume
 
 pytestmark = pytest.mark.mosquitto
@@ -200,17 +201,6 @@ def test_the_pit_has_every_table_and_one_table_its_events(display: Display, tabl
         assert [each["seq"] for each in block["first"]["events"]["events"]] == [2]
 
 
-def test_a_board_waits_for_a_table_that_nobody_knows_yet(display: Display, table: Table) -> None:
-    answer = display.ask("/table/house.table-1")
-    assert answer.status == 200
-    assert answer.block["key"] is None
-    assert answer.block["first"]["board"]["known"] is False
-    with Browser(display, answer.block["live"]) as browser:
-        browser.wait("board", "fresh", "is", value="unknown")
-        table.begin()
-        browser.wait("board", "fresh", "is", value="live")
-
-
 def test_names_never_become_markup(display: Display, table: Table) -> None:
     before = faults(display)
     table.begin()
@@ -220,7 +210,7 @@ def test_names_never_become_markup(display: Display, table: Table) -> None:
     wait_for(lambda: faults(display) == before + 1)
     for page in ("/table/{}", "/table/{}/history", "/pit/table/{}"):
         plain, nasty = (display.ask(page.format(name)) for name in ("table-1", "table-2"))
-        assert read(plain.body).tags == read(nasty.body).tags
+        assert read(plain.body.decode()).tags == read(nasty.body.decode()).tags
         assert nasty.block["first"]["board"]["state"]["name"] == NASTY
     assert b"alert(1)</script>" not in display.ask("/pit").body
     assert b"alert(1)</script>" not in display.ask("/").body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html.parser
 import json
 import os
 import re
@@ -18,39 +17,13 @@ from shoe_daemon.display.pages import (
     PageTemplates,
     data_block,
 )
+from tests.display.display_process import Answer
 from tests.each_case import each_case
 from tests.floor.table_messages import PATIENT
+from tests.report.test_html_report import read
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 NAMES = sorted(path.stem for path in PAGES.glob("*.html") if path.stem != "layout")
-
-
-class Reader(html.parser.HTMLParser):
-    """Reads a page as a browser does."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.block = ""
-        self._within = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self._within = ("id", "page") in attrs
-        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
-
-    def handle_endtag(self, tag: str) -> None:
-        self._within = False
-
-    def handle_data(self, data: str) -> None:
-        if self._within:
-            self.block += data
-
-
-def read(page: bytes) -> Reader:
-    reader = Reader()
-    reader.feed(page.decode())
-    return reader
 
 
 @PATIENT
@@ -65,11 +38,12 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     pages = PageTemplates(FileCache(STATIC))
     plain, nasty = (
-        read(pages.render(name, "en", data_block({"name": text})) or b"")
-        for text in ("Table", NASTY)
+        pages.render(name, "en", data_block({"name": text})) or b"" for text in ("Table", NASTY)
     )
-    assert plain.tags == nasty.tags
-    assert json.loads(nasty.block) == {"name": NASTY}
+    found = read(nasty.decode())
+    assert found.tags == read(plain.decode()).tags
+    assert not [each for each, _ in found.attributes if each.startswith("on") or each == "style"]
+    assert Answer(200, {}, nasty).block == {"name": NASTY}
 
 
 @each_case("name", NAMES)

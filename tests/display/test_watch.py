@@ -262,104 +262,99 @@ def test_without_a_name_several_tables_are_listed(
         assert "\r\n".join(told) in screen.written
 
 
-class TestOnce:
-    def test_one_picture_and_no_more(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, last_round()[3])
-        address = f"127.0.0.1:{mosquitto.port}"
-        done = once("table-1", "--broker", address, COLUMNS="100", LINES="31")
-        assert (done.exit_code, done.stderr) == (0, "")
-        *rows, foot, end = done.stdout.split("\n")
-        expected = picture(last_round()[3], mosquitto.port, (100, 30), plain(LETTERS))
-        assert "\n".join(rows) == expected.rpartition("\n")[0]
-        assert foot.startswith(f" ● live · {address} · seen at ")
-        assert end == ""
-        assert "\x1b" not in done.stdout
-
-    def test_what_nobody_has_heard_of_is_told_in_a_line(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, last_round()[3])
-        address = f"127.0.0.1:{mosquitto.port}"
-
-        def is_told(seconds: int) -> bool:
-            done = once("table-9", "--broker", address, "--wait", str(seconds))
-            assert (done.exit_code, done.stdout) == (1, "")
-            return done.stderr == (
-                f"shoe-daemon: watch: nothing was heard of the table 'table-9' within {seconds} s "
-                f"at {address}; there are demo.table-1\n"
-            )
-
-        assert any(map(is_told, WAITS))
-
-    def test_no_broker_is_told_in_a_line(self, tmp_path: Path) -> None:
-        address = f"127.0.0.1:{free_port()}"
-
-        def is_told(seconds: int) -> bool:
-            done = once("--broker", address, "--wait", str(seconds))
-            assert (done.exit_code, done.stdout) == (1, "")
-            said = f"shoe-daemon: watch: no broker at {address}: connection refused\n"
-            return done.stderr == said
-
-        assert any(map(is_told, WAITS))
-
-    def test_two_sites_with_a_table_of_one_name(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        for site in ("here", "there"):
-            say(publisher, other(last_round()[0], "state", site=site), f"shoe/v1/{site}/table-1")
-        address = f"127.0.0.1:{mosquitto.port}"
-        done = once("table-1", "--broker", address)
-        assert done.exit_code == 2
-        assert "expected one of here.table-1, there.table-1" in done.stderr
-        done = once("there.table-1", "--broker", address)
-        assert (done.exit_code, done.stderr) == (0, "")
+def test_once_is_one_picture_and_no_more(mosquitto: Mosquitto, publisher: Listener) -> None:
+    say(publisher, last_round()[3])
+    address = f"127.0.0.1:{mosquitto.port}"
+    done = once("table-1", "--broker", address, COLUMNS="100", LINES="31")
+    assert (done.exit_code, done.stderr) == (0, "")
+    *rows, foot, end = done.stdout.split("\n")
+    expected = picture(last_round()[3], mosquitto.port, (100, 30), plain(LETTERS))
+    assert "\n".join(rows) == expected.rpartition("\n")[0]
+    assert foot.startswith(f" ● live · {address} · seen at ")
+    assert end == ""
+    assert "\x1b" not in done.stdout
 
 
-class TestConfiguration:
-    @pytest.mark.parametrize(
-        ("text", "name"),
-        [
-            ("[mqtt]\nport = {port}\n[display]\nsite = 'demo'\n", ["table-1"]),
-            ("[mqtt]\nport = {port}\n", ["demo.table-1"]),
-            ("site = 'demo'\n[table]\nid = 'table-1'\n[mqtt]\nport = {port}\n", []),
-        ],
-    )
-    def test_a_display_s_or_a_table_s(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, text: str, name: list[str]
-    ) -> None:
-        say(publisher, last_round()[3])
-        file = tmp_path / "some.toml"
-        file.write_text(text.format(port=mosquitto.port), encoding="utf-8")
-        done = once(*name, "--config", str(file))
-        assert (done.exit_code, done.stderr) == (0, "")
-        assert "Demo table" in done.stdout
+def test_an_unknown_table_is_one_line(mosquitto: Mosquitto, publisher: Listener) -> None:
+    say(publisher, last_round()[3])
+    address = f"127.0.0.1:{mosquitto.port}"
 
-    @pytest.mark.parametrize(
-        ("arguments", "told"),
-        [
-            (["--broker", "nowhere"], "--broker: 'nowhere'; expected HOST:PORT"),
-            (["--broker", "nowhere:99999"], "--broker: 'nowhere:99999'; expected HOST:PORT"),
-            (["--config", "missing.toml"], "missing.toml: cannot be read"),
-            (["--config", "wrong.toml"], "wrong.toml: mqtt.port: "),
-            (["--config", "none.toml"], "none.toml: mqtt is missing; expected a broker"),
-        ],
-    )
-    def test_what_is_wrong_is_one_line(
-        self,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        arguments: list[str],
-        told: str,
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "wrong.toml").write_text("[mqtt]\nport = 'x'\n", encoding="utf-8")
-        (tmp_path / "none.toml").write_text("site = 'a'\n[table]\nid = 'b'\n", encoding="utf-8")
-        done = once(*arguments)
-        assert (done.exit_code, done.stdout) == (2, "")
-        assert told in done.stderr
-        assert done.stderr.count("\n") == 1
+    def is_told(seconds: int) -> bool:
+        done = once("table-9", "--broker", address, "--wait", str(seconds))
+        assert (done.exit_code, done.stdout) == (1, "")
+        return done.stderr == (
+            f"shoe-daemon: watch: nothing was heard of the table 'table-9' within {seconds} s "
+            f"at {address}; there are demo.table-1\n"
+        )
+
+    assert any(map(is_told, WAITS))
+
+
+def test_no_broker_is_one_line() -> None:
+    address = f"127.0.0.1:{free_port()}"
+
+    def is_told(seconds: int) -> bool:
+        done = once("--broker", address, "--wait", str(seconds))
+        assert (done.exit_code, done.stdout) == (1, "")
+        said = f"shoe-daemon: watch: no broker at {address}: connection refused\n"
+        return done.stderr == said
+
+    assert any(map(is_told, WAITS))
+
+
+def test_two_sites_with_a_table_of_one_name(mosquitto: Mosquitto, publisher: Listener) -> None:
+    for site in ("here", "there"):
+        say(publisher, other(last_round()[0], "state", site=site), f"shoe/v1/{site}/table-1")
+    address = f"127.0.0.1:{mosquitto.port}"
+    done = once("table-1", "--broker", address)
+    assert done.exit_code == 2
+    assert "expected one of here.table-1, there.table-1" in done.stderr
+    done = once("there.table-1", "--broker", address)
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[mqtt]\nport = {port}\n[display]\nsite = 'demo'\n", ["table-1"]),
+        ("[mqtt]\nport = {port}\n", ["demo.table-1"]),
+        ("site = 'demo'\n[table]\nid = 'table-1'\n[mqtt]\nport = {port}\n", []),
+    ],
+)
+def test_the_configuration_is_a_display_s_or_a_table_s(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, text: str, name: list[str]
+) -> None:
+    say(publisher, last_round()[3])
+    file = tmp_path / "some.toml"
+    file.write_text(text.format(port=mosquitto.port), encoding="utf-8")
+    done = once(*name, "--config", str(file))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "Demo table" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--broker", "nowhere"], "--broker: 'nowhere'; expected HOST:PORT"),
+        (["--broker", "nowhere:99999"], "--broker: 'nowhere:99999'; expected HOST:PORT"),
+        (["--config", "missing.toml"], "missing.toml: cannot be read"),
+        (["--config", "wrong.toml"], "wrong.toml: mqtt.port: "),
+        (["--config", "none.toml"], "none.toml: mqtt is missing; expected a broker"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.toml").write_text("[mqtt]\nport = 'x'\n", encoding="utf-8")
+    (tmp_path / "none.toml").write_text("site = 'a'\n[table]\nid = 'b'\n", encoding="utf-8")
+    done = once(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_what_is_no_terminal_is_told_how() -> None:

@@ -314,36 +314,6 @@ def _gone(pit: Browser) -> set[str]:
     return {each["key"] for each in pit.of("gone")} - {"waited"}
 
 
-def test_a_broker_that_comes_back_without_the_daemon_makes_nobody_live_for_long(
-    tmp_path: Path,
-) -> None:
-    """The broker retained `online` and lost the last will; the daemon publishes nothing more."""
-    with (
-        lasting(tmp_path) as broker,
-        Listener(broker.port, "nothing") as listener,
-        Display(tmp_path / "display", broker.port) as display,
-        Browser(display, "/table/table-1/live") as browser,
-    ):
-        table = Table(listener)
-        table.begin()
-        table.say("state", heartbeat=4)
-        said = time.monotonic()
-        browser.wait("board", "fresh", "is", value="live")
-        kept = broker.folder / "mosquitto.db"
-        wait_for(lambda: kept.exists() and b'"heartbeat": 4,' in kept.read_bytes())
-        broker.kill()
-        browser.wait("board", "fresh", "is", value="no_broker")
-        wait_for(lambda: time.monotonic() > said + 7)
-        before = len(browser.of("board"))
-        broker.start()
-        wait_for(lambda: display.health()["broker"]["connected"])
-        browser.wait("board", "fresh", "is", value="stale")
-        came = [each["fresh"]["is"] for each in browser.of("board")[before:]]
-        assert "live" not in came
-        table.say("state", seq=2)
-        browser.wait("board", "fresh", "is", value="live")
-
-
 def test_a_publisher_that_sends_anything_ends_nothing_and_other_sites_are_not_heard(
     mosquitto: Mosquitto, tmp_path: Path
 ) -> None:

@@ -31,15 +31,15 @@ from shoe_daemon.notify.config import load_notify
 from shoe_daemon.notify.decisions import FAILED, RecipientState
 from shoe_daemon.notify.senders import FAILURES
 from shoe_daemon.notify.service import Notifier, load_state
-from tests.brokers import Listener, Mosquitto, mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, wait_for
 from tests.display.display_process import Browser, Display
 from tests.floor.table_messages import ModelFeeder, at
 from tests.mqtt.sample_broker import SampleBroker
-from tests.notify.test_notify import configure, publish, running, table, webhook
+from tests.notify.test_notify import configure, publish, running, table
 from tests.notify.webhook_server import WebhookServer
 from tests.volume import sample
 
-__all__ = ["mosquitto", "table", "webhook"]
+__all__ = ["table"]
 
 TOPIC = "shoe-notify/v1/notify"
 

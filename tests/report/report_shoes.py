@@ -14,12 +14,14 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye import Settings, scenes
 from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon import __version__
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.table.events import Event
-from shoe_daemon.table.observations import Command, Observation, Session
+from shoe_daemon.table.observations import CardDrawn, Command, Observation, Session
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import from_microseconds, to_microseconds
@@ -27,6 +29,8 @@ from shoe_daemon.table.times import from_microseconds, to_microseconds
 SITE, TABLE = "casino-north", "table-7"
 START = 1_795_291_200_000_000
 """Start of the tests: 21 November 2026, 20:00."""
+
+COUP = {"P1": "9H", "B1": "KD", "P2": "KS", "B2": "2C"}
 
 DECISION = 4.0
 """Seconds until the supervisor decides."""
@@ -102,6 +106,11 @@ class Writer:
         refusal = self.table.refusal(order)
         assert refusal is None, refusal
         self.say(order, after=after)
+
+    def coup(self, after: float = 1.0) -> None:
+        """Draw four cards to their slots: Player 9, Banker 2."""
+        for slot, face in COUP.items():
+            self.say(CardDrawn(card=Card(face), slot=Slot(slot)), after=after)
 
     def deal(self, settings: Settings, *, decide: bool = True) -> None:
         """Deal a simulated scenario with its times."""

@@ -230,16 +230,3 @@ def test_alike_refusals_are_one_line_and_many_are_cut(by_hand: Writer) -> None:
     assert "\n\n\n" not in text
     assert max(map(len, text.splitlines())) <= COLUMNS
     assert "6 more: --json has all of them." in shift_page(report, UTC)
-
-
-def test_a_shift_without_people_has_no_table_of_them(tmp_path: Path) -> None:
-    with Writer(tmp_path / "journal") as writer:
-        writer.session("seven-feathers", round_end=RoundEnd.RULES)
-        deal(writer)
-    report = shift(tmp_path / "journal", 0, 999)
-    text = shift_text(report, UTC)
-    assert "PEOPLE" not in text
-    assert "REFUSED" not in text
-    assert "\n\n\n" not in text
-    assert "0 carried out, 0 refused; 0 decisions taken back" in " ".join(text.split())
-    assert "<h2>People</h2>" not in shift_page(report, UTC)

@@ -279,7 +279,14 @@ def test_a_card_proves_that_a_reader_without_link_reports_works(by_hand: Writer)
     assert (found.working, found.unknown) == (90, 10)
 
 
-def test_a_shift_without_rounds(by_hand: Writer) -> None:
+def test_a_shift_without_rounds(by_hand: Writer, tmp_path: Path) -> None:
+    with Writer(tmp_path / "empty"):
+        pass
+    report = shift(tmp_path / "empty", 0, 1000)
+    assert report.tables[0].proof is None
+    assert report.availability.unknown == 1000
+    assert "worked not known" in shift_text(report, UTC)
+    read(shift_page(report, UTC))
     deal(by_hand)
     for start, end in ((-2000, -1000), (5000, 6000)):
         report = shift(by_hand.journal.path, start, end)
@@ -289,16 +296,6 @@ def test_a_shift_without_rounds(by_hand: Writer) -> None:
         assert "nothing to compare" in shift_text(report, UTC)
         read(shift_page(report, UTC))
         assert len(list(csv.reader(shift_csv(report).splitlines()))) == 3
-
-
-def test_a_journal_without_events(tmp_path: Path) -> None:
-    with Writer(tmp_path / "journal"):
-        pass
-    report = shift(tmp_path / "journal", 0, 1000)
-    assert report.tables[0].proof is None
-    assert report.availability.unknown == 1000
-    assert "worked not known" in shift_text(report, UTC)
-    read(shift_page(report, UTC))
 
 
 @pytest.fixture

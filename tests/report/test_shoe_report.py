@@ -11,7 +11,6 @@ import pytest
 
 from drivers.simulators.angel_eye import Mode, Settings
 from drivers.simulators.shoe import Fault
-from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.exact_odds import count_odds
@@ -114,8 +113,7 @@ def test_what_people_changed_is_told_with_before_and_after(tmp_path: Path) -> No
     with Writer(tmp_path / "journal") as writer:
         writer.session("seven-feathers", round_end=RoundEnd.DEVICE)
         writer.order("new_shoe")
-        for slot, face in (("P1", "9H"), ("B1", "KD"), ("P2", "KS"), ("B2", "2C")):
-            writer.say(CardDrawn(card=Card(face), slot=Slot(slot)), after=1)
+        writer.coup()
         writer.order("correct_card", 2, slot=Slot.B2, card=Card("9C"), reason="seen on the table")
         writer.order("void_round", 2, operator="bob", claimed=True, round=1)
         writer.order("undo", 2)
@@ -212,21 +210,6 @@ def test_a_shoe_that_was_dealt_out_tells_what_is_missing(tmp_path: Path) -> None
     assert composition.dealt_out
     assert composition.missing == {"5H": 1}
     assert composition.surplus == {"6H": 1}
-
-
-def test_a_shoe_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
-    path = shoe(tmp_path / "journal", rounds=2)
-    with pytest.raises(UserError, match="has no shoe 5; its shoes are 1 to 1"):
-        read_shoe(path, 5)
-
-
-def test_a_live_journal_can_be_reported(tmp_path: Path) -> None:
-    with Writer(tmp_path / "journal") as writer:
-        writer.session()
-        writer.deal(Settings(shoes=1, rounds=4))
-        report = read_shoe(tmp_path / "journal", None)
-    assert report.counts.begun == 4
-    assert report == read_shoe(tmp_path / "journal", None)
 
 
 @pytest.mark.parametrize("decks", [1, 6, 8])

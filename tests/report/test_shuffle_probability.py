@@ -66,23 +66,6 @@ def test_agreement_within_a_deck_is_what_all_orders_of_it_give() -> None:
     assert abs(agree_within(RANKS_ONLY, 2, 1) - exact) < Decimal("1e-25")
 
 
-def maximal(texts: list[list[int]], shortest: int) -> int:
-    """Count pairs of places by brute force."""
-    one, other = texts
-    count = 0
-    for i in range(len(one)):
-        for j in range(len(other)):
-            if i and j and one[i - 1] == other[j - 1]:
-                continue
-            length = 0
-            while i + length < len(one) and j + length < len(other):
-                if one[i + length] != other[j + length]:
-                    break
-                length += 1
-            count += length >= shortest
-    return count
-
-
 def expected_between(
     alphabet: CardAlphabet, length: int, one: ShoeSize, other: ShoeSize
 ) -> Decimal:
@@ -92,18 +75,6 @@ def expected_between(
         places = max(one.cards - cards + 1, 0) * max(other.cards - cards + 1, 0)
         mean += sign * places * agree_between(alphabet, cards, (one.decks, other.decks))
     return mean
-
-
-@pytest.mark.parametrize(("alphabet", "length"), [(FACES, 2), (FACES, 3), (RANKS_ONLY, 4)])
-def test_shuffled_shoes_repeat_each_other_as_often_as_expected(
-    alphabet: CardAlphabet, length: int
-) -> None:
-    dice, pairs, found = Random(f"{alphabet.name} {length}"), volume(3, 12), 0
-    for _ in range(pairs):
-        texts = [[card.index % alphabet.size for card in shuffled(dice)] for _ in range(2)]
-        found += maximal(texts, length)
-    expected = pairs * float(expected_between(alphabet, length, SHOE, SHOE))
-    assert abs(found - expected) < 4 * sqrt(expected)
 
 
 @pytest.mark.parametrize("length", [2, 3])
@@ -119,7 +90,7 @@ def test_a_shuffled_shoe_repeats_itself_at_most_as_often_as_expected(length: int
 
 @pytest.mark.parametrize("length", [2, 3])
 def test_a_shuffled_shoe_follows_factory_order_as_often_as_expected(length: int) -> None:
-    dice, shoes, found = Random(length), volume(150, 600), 0
+    dice, shoes, found = Random(length), volume(150, 300), 0
     for _ in range(shoes):
         for run in runs_in(shuffled(dice), length):
             found += run.length - length + 1
