@@ -19,6 +19,7 @@ import pytest
 from shoe_daemon import __version__
 from shoe_daemon.cli import COMMANDS
 from tests.drivers.test_driver_example import page_files
+from tests.volume import volume
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("shoe_daemon", "drivers", "calibration")
@@ -105,6 +106,7 @@ def test_the_samples_are_in_the_wheel(installed: Path) -> None:
     assert all(f"written  {folder}/{name}\n" in told for name in source)
 
 
+@pytest.mark.skipif(not volume(0, 1), reason="builds a second wheel")
 def test_a_driver_of_ones_own_is_built_and_found(installed: Path, tmp_path: Path) -> None:
     for name, text in page_files().items():
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -147,21 +147,6 @@ def test_the_dealt_rounds_are_replayed(where: str, tmp_path: Path) -> None:
     assert all(event["at"].startswith(date[:13]) or date[14:] >= "59" for event in events)
 
 
-def test_a_simulated_capture_is_replayed_with_its_times(tmp_path: Path) -> None:
-    path, bare = tmp_path / "a.cap", tmp_path / "a.hex"
-    for each in (path, bare):
-        assert (
-            run("simulate", "angel-eye-ii", "--capture", each, "--rounds", 3, "--seed", 1)[0] == 0
-        )
-    last = load_capture(path).lines[-1].at_us
-    assert last is not None
-    assert last > 60 * 10**6
-    events, timeless = replayed(path), replayed(bare)
-    assert rounds_of(events) == rounds_of(timeless)
-    assert events[-1]["at"] > "1970-01-01T00:01"
-    assert timeless[-1]["at"] < "1970-01-01T00:00:01"
-
-
 TAG_CARDS = ("9S", "KH", "10D", "3C", "2S", "4S")
 TAGS = {f"04A2B3C4D5E68{number}": card for number, card in enumerate(TAG_CARDS)}
 ONE_ROUND = ["P1 9S", "B1 KH", "P2 10D", "B2 3C"]
@@ -522,20 +507,6 @@ def test_a_capture_without_a_driver_needs_the_protocol(tmp_path: Path) -> None:
         f"shoe-daemon: {path}: no line `# driver:`; expected --protocol NAME\n",
     )
     assert run("replay", path, "--protocol", "angel-eye-ii")[0] == 0
-
-
-def test_the_header_may_have_options(tmp_path: Path) -> None:
-    path = tmp_path / "a.cap"
-    path.write_text(f'# driver: angel-eye-ii\n# options: {{"speed": 1}}\n0.0 {CARD.hex()}\n')
-    code, output = run("replay", path)
-    assert code == 2
-    assert output.startswith(f"shoe-daemon: {path}: options of driver 'angel-eye-ii': ")
-    path.write_text(path.read_text().replace("angel-eye-ii", "camera"))
-    assert run("replay", path, "--protocol", "angel-eye-ii")[0] == 0
-    path.write_text(
-        f'# driver: angel-eye-ii\n# options: {{"repeat_interval": 1}}\n0.0 {CARD.hex()}\n'
-    )
-    assert run("replay", path)[0] == 0
 
 
 def test_bytes_without_a_valid_frame_are_noted(tmp_path: Path) -> None:

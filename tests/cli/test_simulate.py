@@ -21,7 +21,6 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture import observations_of, read_capture
 from drivers.registry import create_driver
 from drivers.simulators.simulator import simulator_names
 from drivers.transport import LineError, open_transport
@@ -156,21 +155,6 @@ def test_a_second_signal_leaves_nothing_behind_either(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["shoe.hex", "shoe.bin"])
-@pytest.mark.parametrize("once", [True, False])
-def test_a_capture_holds_what_would_be_sent(name: str, tmp_path: Path, *, once: bool) -> None:
-    capture, dealt = tmp_path / name, tmp_path / "truth"
-    more = ["--once"] if once else []
-    options = ["--rounds", "4", "--seed", "3", "--mode", "open", "--truth", str(dealt)]
-    assert run("--capture", str(capture), *options, *more) == (
-        0,
-        "4 rounds in 1 shoe; faults: none\n",
-    )
-    said = list(observations_of(AngelEyeII(), read_capture(capture)))
-    assert sum(isinstance(about, Result) for about in said) == len(truth(dealt)) == 4
-    assert (capture.stat().st_size < 2000) or not (once and name.endswith("bin"))
-
-
 def test_the_truth_tells_each_round_and_what_went_wrong(tmp_path: Path) -> None:
     dealt = tmp_path / "truth"
     faults = ["--fault", "overdraw", "--fault", "misread", "--fault-rate", "1"]
@@ -259,14 +243,6 @@ def test_a_recogniser_publishes_to_a_broker(mosquitto: Mosquitto, tmp_path: Path
         if isinstance(each, Placed)
     ]
     assert heard == cards
-
-
-def test_chance_chooses_the_seed_and_says_it(tmp_path: Path) -> None:
-    captures = []
-    for name in ("a.hex", "b.hex"):
-        assert run("--capture", str(tmp_path / name), "--rounds", "1")[0] == 0
-        captures.append((tmp_path / name).read_text())
-    assert all("seed " in capture for capture in captures)
 
 
 @pytest.mark.parametrize(

@@ -114,18 +114,6 @@ def test_killed_before_the_answer(night: Night) -> None:
     assert len(shoes) == 1
 
 
-def test_an_earlier_refusal_is_remembered_too(night: Night) -> None:
-    daemon = night.start()
-    night.pit.send("undo", payload("one"))
-    first = night.pit.wait("reply/one")[0].json
-    daemon.kill()
-    night.start()
-    night.pit.send("hold", payload("one"))
-    second = night.pit.wait("reply/one", 2)[1].json
-    assert second["earlier"]["refused"] == first["refused"]
-    assert second["refused"].endswith(f"and refused: {first['refused']}")
-
-
 def test_killed_at_any_moment(night: Night) -> None:
     sent = 0
     for kill in range(3):

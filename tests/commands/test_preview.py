@@ -294,37 +294,6 @@ def test_an_order_for_another_state_is_refused(pit: Pit) -> None:
     assert pit.order("undo", expects_seq=pit.seq)["ok"]
 
 
-@pytest.mark.mosquitto
-def test_a_preview_is_refused_as_the_order_would_be(pit: Pit) -> None:
-    done = pit.order("hold", id="done")
-    assert done["ok"]
-    journaled = len(pit.journaled())
-    for verb, fields, why in (
-        ("nonsense", {}, "there is no order 'nonsense'"),
-        ("replay", {}, "from which event on?"),
-        ("replay", {"from_seq": 10**6}, "the last event is"),
-        ("correct-card", {"card": "ZZ"}, "card: expected a card"),
-        ("resume", {"expires_at": "2020-01-01T00:00:00Z"}, "it expired at"),
-    ):
-        answer = pit.order(verb, dry_run=True, **fields)
-        assert (answer["ok"], answer["preview"]) == (False, None)
-        assert why in answer["refused"]
-    again = pit.ask("resume", b'{"id":"done","operator":"Maria","dry_run":true}')
-    assert again["refused"].startswith("its id was given before")
-    assert again["earlier"]["ok"]
-    kept = b'{"id":"kept","operator":"Maria","dry_run":true}'
-    try:
-        answer = pit.ask("hold", kept, retain=True)
-        assert answer["refused"].startswith("it is retained")
-    finally:
-        pit.send("hold", b"", retain=True)
-    assert pit.wait("reply/kept")
-    assert all(each.id != "kept" for each in pit.journaled())
-    assert len([each for each in pit.journaled() if each.name != "hold"]) == journaled - 1
-    replay = pit.order("replay", dry_run=True, from_seq=1)
-    assert (replay["replayed"], replay["preview"]["events"]) == (pit.seq, [])
-
-
 def test_a_long_preview_is_cut() -> None:
     data = [RoundReleased("Maria", "x" * 200), RoundHeld((1,), None, "y" * 900)] * 20
     events = [Event("", each, n, "1.0", n, 1, "s", "t", each.type) for n, each in enumerate(data)]

@@ -438,7 +438,7 @@ def shown(said: list[Said]) -> set[str]:
 
 @pytest.mark.parametrize(
     ("encoding", "table"),
-    sample([*product(ENCODINGS, HIDING)], 6),
+    sample([*product(ENCODINGS, HIDING)], 8),
     ids=str,
 )
 def test_hidden_faces_change_no_public_byte(

@@ -309,20 +309,6 @@ def test_a_missed_card_does_not_become_the_next_rounds_first(tmp_path: Path) -> 
     bench.close()
 
 
-@pytest.mark.parametrize(
-    ("house", "given", "within"),
-    [("seven-feathers", None, 20), ("curator", None, 300), ("seven-feathers", 45, 45)],
-)
-def test_the_session_has_the_time_for_a_card_that_is_due(
-    tmp_path: Path, house: str, given: int | None, within: int
-) -> None:
-    more = "" if given is None else f"draw_within = {given}"
-    bench = Bench(configure(tmp_path / "table", f'house = "{house}"\n{more}'))
-    (session,) = [each for each in bench.log() if each["type"] == "session"]
-    assert session["options"]["draw_within"] == within
-    bench.close()
-
-
 def test_moments_never_go_back_over_restarts_with_a_wrong_clock(bench: Bench) -> None:
     for jump in (-86_400, 0, 3600, -7200, 0):
         bench.wall += jump * 1_000_000

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
-import tty
 from pathlib import Path
 from typing import Any
 
@@ -111,35 +109,6 @@ def test_a_copy_of_the_line_gets_every_byte_and_delays_no_card(
             copied += display.recv(4096)
         assert daemon.stop() == 0
         assert display.recv(1) == b""
-
-
-def test_a_display_that_is_plugged_in_later_gets_what_comes_then(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
-) -> None:
-    link = tmp_path / "display"
-    file = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
-    with file.open("a", encoding="utf-8") as text:
-        text.write(f'[reader.forward]\nto = "{link}"\n')
-    daemon = run(file).wait_ready()
-    shoe.wait_heard().say("S")
-    shoe.draw("P1:9S", "B1:2H")
-    listener.wait("event/card_dealt", 2)
-    missing = f"copy of reader shoe: {link}: No such file or directory"
-    wait_for(lambda: missing in daemon.manager.status, "the reason in the status")
-    master, slave = os.openpty()
-    try:
-        tty.setraw(slave)
-        link.symlink_to(os.ttyname(slave))
-        wait_for(lambda: "copy of" not in daemon.manager.status, "an open port")
-        shoe.send(b"?!")
-        assert os.read(master, 2) == b"?!"
-        shoe.draw("P2:KD", "B2:3C")
-        listener.wait("event/round_finished")
-    finally:
-        link.unlink(missing_ok=True)
-        os.close(slave)
-        os.close(master)
-    assert daemon.stop() == 0
 
 
 RECOGNISER = """

@@ -135,12 +135,6 @@ def test_a_stop_before_the_first_connection_tells_the_start(
 
 
 @pytest.mark.mosquitto
-def test_it_ends_though_the_broker_is_gone(online: DaemonProcess, mosquitto: Mosquitto) -> None:
-    mosquitto.kill()
-    stop(online)
-
-
-@pytest.mark.mosquitto
 def test_it_ends_though_the_broker_is_frozen(
     online: DaemonProcess, mosquitto: Mosquitto, listener: Listener
 ) -> None:
