@@ -101,7 +101,7 @@ generate: venv # all that follows from a house, a wager, an irregularity, a mess
 	$(BIN)/shoe-daemon schema --out docs/schema
 	$(BIN)/python -m tests.mqtt.make_examples
 	$(BIN)/python -m tests.misdeals.irregularity_logs
-	$(BIN)/pytest -q tests/golden/test_golden.py --regen
+	@$(MAKE) --no-print-directory golden-write
 	$(BIN)/python -m tools.make_fonts --missing
 	@git status --short
 
