@@ -15,9 +15,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import house_rules as houses
 from shoe_daemon.game.house_rules import (
-    DEFAULT_HOUSE,
     HOUSE_IDS,
-    DealingStyle,
     find_house,
     house_from_mapping,
     house_to_mapping,
@@ -27,23 +25,6 @@ from shoe_daemon.game.house_rules import (
 
 FILES = Path(houses.__file__).with_name("houses")
 DOCS = Path(__file__).parents[2] / "docs" / "houses.md"
-
-WHAT_A_SHEET_MAY_LEAVE_OPEN = (
-    "decks",
-    "reshuffle",
-    "burn",
-    "cut_card",
-    "dealing_style",
-    "curator",
-)
-
-
-@pytest.mark.parametrize("house", HOUSE_IDS)
-def test_a_house_is_loaded_once_and_knows_its_name(house: str) -> None:
-    rules = load_house(house)
-    assert rules.id == house
-    assert load_house(house) is rules
-    assert find_house(house) is rules
 
 
 @pytest.mark.parametrize("house", HOUSE_IDS)
@@ -72,50 +53,6 @@ def test_what_no_sheet_says_is_resolved_beside_its_value(house: str) -> None:
     for key in ("burn", "cut_card"):
         at = next(n for n, section in enumerate(sections) if section.startswith(f"{key}]"))
         assert sections[at + 1].startswith(f'[resolutions]]\nabout = "{key}"\n')
-
-
-RESOLVED = {
-    "chickasaw": "decks reshuffle burn cut_card tableau wagers irregularities betting",
-    "seven-feathers": "decks reshuffle burn cut_card dealing_style counting irregularities",
-    "curator": "decks reshuffle burn cut_card tableau curator wagers irregularities",
-    "single-deck": "reshuffle burn cut_card counting curator irregularities",
-}
-
-
-@pytest.mark.parametrize("house", RESOLVED)
-def test_nothing_that_a_sheet_leaves_open_is_passed_over(house: str) -> None:
-    assert set(RESOLVED[house].split()) <= {each.about for each in load_house(house).resolutions}
-
-
-def test_the_four_procedures() -> None:
-    styles = {
-        "chickasaw": DealingStyle.BANKER_TUCKED,
-        "seven-feathers": DealingStyle.FACE_UP,
-        "curator": DealingStyle.SQUEEZE,
-        "single-deck": DealingStyle.FACE_UP,
-    }
-    assert {house: load_house(house).dealing_style for house in styles} == styles
-    for name in ("chickasaw", "seven-feathers", "curator"):
-        house = load_house(name)
-        assert (house.decks, house.reshuffle) == (8, "per_shoe")
-        assert (house.burn.mode, house.burn.face_value) == ("first_card", 10)
-        assert house.burn.face_down
-        assert not house.burn.indicator_counts
-        assert (house.cut_card.mode, house.cut_card.position) == ("checked", 16)
-        assert (house.cut_card.hands_after, house.cut_card.as_first_card) == (1, "last_hand")
-    single = load_house("single-deck")
-    assert (single.decks, single.reshuffle) == (1, "per_hand")
-    assert (single.burn.mode, single.cut_card.mode) == ("none", "none")
-    assert [name for name in styles if load_house(name).curator.on] == ["curator"]
-
-
-def test_without_a_house_nothing_but_the_draw_is_checked() -> None:
-    assert DEFAULT_HOUSE.id is None
-    assert DEFAULT_HOUSE.decks == 8
-    assert DEFAULT_HOUSE.burn.mode == DEFAULT_HOUSE.cut_card.mode == "unchecked"
-    assert DEFAULT_HOUSE.dealing_style is DealingStyle.FACE_UP
-    assert [wager.id for wager in DEFAULT_HOUSE.offered] == ["player", "banker", "tie"]
-    assert house_from_mapping(house_to_mapping(DEFAULT_HOUSE)) == DEFAULT_HOUSE
 
 
 def change(**changes: object) -> dict[str, Any]:

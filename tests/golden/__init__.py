@@ -13,7 +13,7 @@ Golden corpus: fixed inputs, and the exact output of the product for each of the
 - ``service_documents.py``: `status`, `device/<id>` and `reply/<id>`, which need more than a table.
 
 ``expected/`` holds one text file for each subject, with a part for each case. Of a log it shows
-each observation, its events, and each retained document as it is published: one line for each field
-whose bytes changed. For long bytes ``was name`` stands for the earlier value of another field of
-the document, and ``= topic name`` for a value that the same observation has shown already.
+each observation, its events, and each retained document as it is published: one line for each
+field whose bytes changed. For long bytes ``was name`` stands for the earlier value of another
+field of the document, and ``= topic name`` for a value that the same observation has shown.
 """
