@@ -5,7 +5,7 @@
 #             `make test-all` every promise at full volume
 # make test-machine   the packages on a virtual machine: 20 to 40 minutes on two processors
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
-# make generate  the files that follow from a declaration, such as an irregularity's
+# make generate  all files that follow from a house, a wager, an irregularity, a message or a word
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: the Python package alone
@@ -84,6 +84,7 @@ golden: venv
 	$(BIN)/pytest -q tests/golden tests/drivers/test_captures.py $(ARGS)
 
 golden-write: venv
+	$(BIN)/pytest -q tests/drivers/test_captures.py --regen
 	$(BIN)/pytest -q tests/golden/test_golden.py --regen
 	@git status --short tests/golden/expected
 
@@ -94,10 +95,18 @@ check: venv
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m tools.check_imports
 	$(BIN)/python -m tools.generate --check
+	$(BIN)/python -m tools.generated_blocks --check
 
-generate: venv # what follows from the irregularities and the messages
+generate: venv # all that follows from a house, a wager, an irregularity, a message or a word
+	@$(BIN)/python tools/prepare.py mosquitto
 	$(BIN)/python -m tools.generate
+	$(BIN)/python -m tools.generated_blocks
 	$(BIN)/shoe-daemon schema --out docs/schema
+	$(BIN)/python -m tests.mqtt.make_examples
+	$(BIN)/python -m tests.misdeals.irregularity_logs
+	@$(MAKE) --no-print-directory golden-write
+	$(BIN)/python -m tools.make_fonts --missing
+	@git status --short
 
 wheel: venv
 	$(BIN)/hatchling build -t wheel -d dist
@@ -201,7 +210,7 @@ pictures: venv # the documents' pictures of the demo, of boards in a terminal an
 	$(BIN)/python -m tools.make_camera_pictures
 
 .PHONY: screenshots
-screenshots: venv # docs/pictures: the pages at four sizes in all languages, and the pit
+screenshots: venv # docs/pictures: the board at four sizes, and the pit
 	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/python -m tools.make_screenshots
 

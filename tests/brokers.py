@@ -16,10 +16,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -75,17 +77,23 @@ def _program() -> str:
 
 def set_password(accounts: Path, user: str, password: str) -> None:
     """Add an account to a password file of mosquitto; skip the test without mosquitto."""
-    _program()
-    # By a file: every user of this computer can read the arguments of a program.
-    line = accounts.with_name(f"{accounts.name}.line")
-    line.write_text(f"{user}:{password}\n", encoding="utf-8")
-    subprocess.run(["mosquitto_passwd", "-U", line], check=True)
     entries = (
         accounts.read_text(encoding="utf-8").splitlines(keepends=True) if accounts.exists() else []
     )
     others = [each for each in entries if not each.startswith(f"{user}:")]
-    accounts.write_text("".join([*others, line.read_text(encoding="utf-8")]), encoding="utf-8")
-    line.unlink()
+    accounts.write_text("".join([*others, _entry(user, password)]), encoding="utf-8")
+
+
+@cache
+def _entry(user: str, password: str) -> str:
+    """Return a line of a password file."""
+    _program()
+    # By a file: every user of this computer can read the arguments of a program.
+    with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as file:
+        file.write(f"{user}:{password}\n")
+        file.flush()
+        subprocess.run(["mosquitto_passwd", "-U", file.name], check=True)
+        return Path(file.name).read_text(encoding="utf-8")
 
 
 def wait_for(
@@ -402,10 +410,14 @@ class Listener:
             )
         )
 
-    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+    def publish(
+        self, topic: str, payload: bytes, *, retain: bool = False, wait: bool = True
+    ) -> None:
         """Say something and wait until the broker has it; after a broker's start too."""
         wait_for(self._client.is_connected, "the listener's connection")
-        self._client.publish(topic, payload, 1, retain).wait_for_publish(PATIENCE)
+        sent = self._client.publish(topic, payload, 1, retain)
+        if wait:
+            sent.wait_for_publish(PATIENCE)
 
     def of(self, end: str) -> list[Message]:
         """Return the messages whose topic ends so."""

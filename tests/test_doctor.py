@@ -250,12 +250,6 @@ def test_it_says_what_this_table_cannot_see(
     assert blind <= set(IrregularityKind)
 
 
-def test_silence_as_a_boundary_has_a_blind_spot_of_its_own(tmp_path: Path) -> None:
-    file = configured(tmp_path, "/dev/null", 1, 'round_end = "quiet"\nquiet_gap = 8')
-    told = findings(doctor(file, "--json"))
-    assert any("8 s or more" in text for _, text in told["blind"])
-
-
 def test_silence_chosen_by_auto_has_that_blind_spot_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

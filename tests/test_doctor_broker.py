@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
@@ -17,6 +19,7 @@ from shoe_daemon.floor.messages import topic_filters
 from tests.brokers import Listener, Message, Mosquitto, free_port, set_password, wait_for
 from tests.mqtt.sample_broker import OLDER_RIGHTS, rights_of
 from tests.service.daemon_process import DaemonProcess
+from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
@@ -31,6 +34,7 @@ NO_STAFF = """
 pattern write shoe/v1/casino/%u/+/+
 pattern read shoe/v1/casino/%u/cmd/#
 """
+PROTOCOLS = sample(["5", "3.1.1"], 2)
 NOTHING = "pattern read shoe/v1/casino/%u/cmd/#\n"
 
 
@@ -39,13 +43,22 @@ def no_rights_of_this_computer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(brokers, "_LOCAL_RIGHTS", tmp_path / "none")
 
 
+@cache
+def _passwords() -> str:
+    """Return the password file: hashing takes a while."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "passwords"
+        for user in ("table-7", "board", "pit-display", "auditor"):
+            set_password(file, user, user)
+        return file.read_text(encoding="utf-8")
+
+
 class Strict(Mosquitto):
     """A broker with users, whose password is their name, and rights."""
 
     def __init__(self, folder: Path, rights: str, more: str = "") -> None:
         folder.mkdir()
-        for user in ("table-7", "board", "pit-display", "auditor"):
-            set_password(folder / "passwords", user, user)
+        (folder / "passwords").write_text(_passwords(), encoding="utf-8")
         text = f"user auditor\ntopic readwrite #\n\n{rights}"
         (folder / "rights").write_text(text, encoding="utf-8")
         files = f"password_file {folder}/passwords\nacl_file {folder}/rights\n"
@@ -82,7 +95,7 @@ def only(told: dict[str, list[tuple[str, str]]], about: str) -> tuple[str, str]:
     return finding
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_sample_rights_are_good(tmp_path: Path, protocol: str) -> None:
     with Strict(tmp_path / "broker", rights_of("table-7")) as broker:
         told = findings(table(tmp_path, broker.port, protocol))
@@ -94,7 +107,7 @@ def test_the_sample_rights_are_good(tmp_path: Path, protocol: str) -> None:
     assert "rights" not in told
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_rights_of_an_earlier_version_work_and_are_warned_about(
     tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +123,7 @@ def test_the_rights_of_an_earlier_version_work_and_are_warned_about(
     assert text.endswith("docs/install-by-hand.md, Rights of an earlier version")
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_table_that_may_speak_for_others_is_warned_about(tmp_path: Path, protocol: str) -> None:
     rights = "user table-7\ntopic readwrite shoe/v1/casino/#\n"
     with Strict(tmp_path / "broker", rights) as broker:
@@ -173,7 +186,7 @@ def test_a_broker_that_retains_nothing_is_bad(tmp_path: Path) -> None:
 def test_a_running_table_is_not_disturbed(tmp_path: Path) -> None:
     with Strict(tmp_path / "broker", ALL) as broker, broker.auditor() as auditor:
         file = table(tmp_path, broker.port)
-        with DaemonProcess(file) as daemon:
+        with DaemonProcess(file, forked=True) as daemon:
             daemon.start().wait_ready()
             auditor.wait(f"{ROOT}/status")
             findings(file)
@@ -195,7 +208,7 @@ PLUGIN: Final = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), N
 
 
 @pytest.mark.skipif(PLUGIN is None, reason="mosquitto's dynamic security is not installed")
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_refused_subscription_is_bad(tmp_path: Path, protocol: str) -> None:
     (tmp_path / "broker").mkdir()
     rights = {"publishClientSend": True, "publishClientReceive": True, "subscribe": False}
@@ -251,7 +264,7 @@ class TestDisplay:
             "8 filters are accepted, 1 retained documents arrived",
         )
 
-    @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+    @pytest.mark.parametrize("protocol", PROTOCOLS)
     def test_a_display_that_could_make_a_phantom_table_is_warned_about(
         self, tmp_path: Path, protocol: str
     ) -> None:

@@ -13,8 +13,12 @@ import pytest
 
 from tests.documented_commands import PROJECT, Computer
 from tests.service.daemon_process import Shoe
+from tests.volume import volume
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(180)]
+
+
+at_full_volume = pytest.mark.skipif(not volume(0, 1), reason="takes half a minute")
 
 
 @pytest.fixture
@@ -29,6 +33,7 @@ def computer(tmp_path: Path, shoe: Shoe) -> Iterator[Computer]:
         yield computer
 
 
+@at_full_volume
 def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe: Shoe) -> None:
     install = "docs/install-by-hand.md"
     computer.follow(install, "# Installing a table by hand", "## 6")
@@ -56,6 +61,7 @@ def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe:
     assert rights.read_text(encoding="utf-8").strip() == before.strip()
 
 
+@at_full_volume
 def test_a_display_is_installed_its_pit_locked_and_given_the_notifications(
     computer: Computer,
 ) -> None:

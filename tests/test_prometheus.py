@@ -196,12 +196,3 @@ def test_rules_and_dashboard_name_metrics_that_exist() -> None:
     }
     assert len(expressions) == rules.count("alert:")
     assert used <= known, used - known
-
-
-def test_the_page_names_every_metric() -> None:
-    page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
-    exported = names(table_metrics()) | names(display_metrics()) | names(notify_metrics())
-    own = {name for name in exported if name.startswith("shoe_")}
-    families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in own}
-    missing = {name for name in families if f"`{name}" not in page}
-    assert not missing

@@ -1,8 +1,8 @@
 """
 Write what follows from the irregularities declared in `shoe_daemon/table/checks`.
 
-The kinds and their properties for `game`, their sentences, and the map of `table`. Run it after
-a change there: `make generate`; `make check` calls it with ``--check``.
+The kinds, their situations and their properties for `game`, their sentences, and the map of
+`table`. Run it after a change there: `make generate`; `make check` calls it with ``--check``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Any, Final
@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from shoe_daemon.game.irregularities import IrregularityFacts
+from shoe_daemon.game.rulings import Action
 from shoe_daemon.table.checks.irregularity import Irregularity
 
 ROOT: Final = Path(__file__).parents[1]
@@ -44,9 +45,28 @@ def declared() -> list[Irregularity]:
             if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "IRREGULARITY":
                 found[path.stem] = _declaration(path, node.value, owners)
                 owners |= dict.fromkeys(found[path.stem].sentences, path.name)
-    known = re.findall(r'= "(\w+)"', KINDS.read_text(encoding="utf-8"))
-    new = sorted(found.keys() - known)
-    return [found[name] for name in (*known, *new) if name in found]
+    _check_situations(found.values())
+    return [found[name] for name in _in_order(found, "IrregularityKind")]
+
+
+def _in_order(names: Iterable[str], enum: str) -> list[str]:
+    """Return names as the enum in the written module has them, and then new ones."""
+    _, _, members = KINDS.read_text(encoding="utf-8").partition(f"class {enum}(")
+    known = re.findall(r'= "(\w+)"', members.partition("\nclass ")[0])
+    return [name for name in known if name in names] + sorted(set(names) - set(known))
+
+
+def _check_situations(found: Iterable[Irregularity]) -> None:
+    names: dict[str, list[tuple[str, ...]]] = {}
+    for each in found:
+        for situation, name in each.situations.items():
+            names.setdefault(situation, []).extend([name] if name else [])
+    for situation, given in names.items():
+        if len(given) != 1 or len(given[0]) != len(("English", "Traditional Chinese")):
+            raise ValueError(
+                f"situations: {situation}: {given}; expected its names in English and in "
+                "Traditional Chinese, in one of the modules that have it"
+            )
 
 
 def _declaration(path: Path, value: ast.expr | None, owners: Mapping[str, str]) -> Irregularity:
@@ -64,7 +84,11 @@ def _declaration(path: Path, value: ast.expr | None, owners: Mapping[str, str]) 
 
 def _check(each: Irregularity, owners: Mapping[str, str]) -> None:
     """Check what the package would fail on at its import; `owners` has the file of each code."""
-    msgspec.convert(_properties(each), IrregularityFacts)
+    known = {**_properties(each), "situations": {}}  # the situations are written from here
+    msgspec.convert(known, IrregularityFacts)
+    for action in each.actions:
+        if action not in set(Action):
+            raise ValueError(f"actions: {action}; expected one of {', '.join(Action)}")
     for module in each.raised_by:
         if not (TABLE / f"{module.replace('.', '/')}.py").exists():
             raise ValueError(f"raised_by: {module}; expected a module of the table")
@@ -93,7 +117,7 @@ def files(found: list[Irregularity]) -> dict[Path, str]:
 
 
 def _kinds(found: list[Irregularity]) -> str:
-    members = "".join(f'    {each.kind.upper()} = "{each.kind}"\n' for each in found)
+    situations = dict.fromkeys(name for each in found for name in each.situations)
     return f'''"""The kinds of irregularities, {NOTE}."""
 
 from __future__ import annotations
@@ -104,7 +128,16 @@ from enum import StrEnum
 class IrregularityKind(StrEnum):
     """The closed list, in the order of its table."""
 
-{members}'''
+{_members(each.kind for each in found)}
+
+class Situation(StrEnum):
+    """The closed list of what a policy may rule upon, in the order in which it is printed."""
+
+{_members(_in_order(situations, "Situation"))}'''
+
+
+def _members(names: Iterable[str]) -> str:
+    return "".join(f'    {name.upper()} = "{name}"\n' for name in names)
 
 
 def _checks(found: list[Irregularity]) -> str:
@@ -128,17 +161,22 @@ CHECKS: Final = (
 
 def _properties(each: Irregularity) -> dict[str, Any]:
     return {
+        "name": each.name,
         "severity": each.severity,
         "evidence": each.evidence,
         "text": each.text,
         "requires": each.requires,
         "reportable": each.reportable,
+        "actions": each.actions,
+        "situations": dict(each.situations),
     }
 
 
 def _facts(each: Irregularity) -> str:
     fields = {name: value for name, value in _properties(each).items() if value}
-    return f"\n[{each.kind}]\n{_toml(fields)}"
+    situations = fields.pop("situations", {})
+    below = f"[{each.kind}.situations]\n{_toml(situations)}" if situations else ""
+    return f"\n[{each.kind}]\n{_toml(fields)}{below}"
 
 
 def _sentences(each: Irregularity) -> str:
@@ -183,18 +221,23 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    return write(found, check=arguments == ["--check"])
+
+
+def write(found: Mapping[Path, str], *, check: bool) -> int:
+    """Write the files that differ, or name them; return the exit status."""
     outdated = [
         path
         for path, text in found.items()
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     for path in outdated:
-        if arguments == ["--check"]:
+        if check:
             print(f"{path.relative_to(ROOT)}: outdated; run `make generate`", file=sys.stderr)
         else:
             path.write_text(found[path], encoding="utf-8")
             print(path.relative_to(ROOT))
-    return int(bool(outdated) and arguments == ["--check"])
+    return int(bool(outdated) and check)
 
 
 if __name__ == "__main__":

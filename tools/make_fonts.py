@@ -2,6 +2,7 @@
 Subsets free fonts to the characters used by the pages.
 
     python -m tools.make_fonts     shoe_daemon/display/static/fonts/ and fonts.css anew
+    python -m tools.make_fonts --missing    the same, if a character of a language is missing
 
 A kiosk has no Chinese font, so the pages include one. Latin is complete (Latin-1 and symbols).
 Chinese is limited to the characters of its language file, in two parts: for players, and for staff
@@ -87,8 +88,10 @@ _DIGITS: Final = {
 }
 
 
-def main() -> str | None:
+def main(arguments: list[str]) -> str | None:
     """Create all fonts and their style sheet; return an error message for `sys.exit`."""
+    if arguments == ["--missing"] and not any(map(_missing, languages().values())):
+        return None
     if shutil.which("npm") is None:
         return "the original fonts come from npm: run: sudo apt-get install npm"
     shutil.rmtree(FONTS, ignore_errors=True)
@@ -100,6 +103,21 @@ def main() -> str | None:
     for font in sorted(FONTS.glob("*.woff2")):
         print(f"{font.stat().st_size:7,}  {font.name}")
     return None
+
+
+def _missing(language: Language) -> set[str]:
+    """Return the characters of a language that its fonts lack, or have only for staff."""
+    signs = set(SUITS) | _characters("board-regular") | _characters("signs")
+    own = _characters(language.code)
+    staff = own | _characters(f"{language.code}-staff")
+    return set("".join(language.texts)) - signs - staff | (
+        set("".join(language.for_players().texts)) - signs - own
+    )
+
+
+def _characters(name: str) -> set[str]:
+    path = FONTS / f"{name}.woff2"
+    return set(map(chr, TTFont(path).getBestCmap())) if path.exists() else set()
 
 
 def _latin() -> str:
@@ -124,9 +142,9 @@ def _signs() -> str:
 
 def _language(language: Language) -> str:
     """Subset a language's own characters; nothing if Latin covers the language."""
-    rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     if language.code not in SCRIPTS:
-        return rule
+        return ""
+    rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     original, family = SCRIPTS[language.code], f"Board {language.code}"
     players = _beyond_latin("".join(language.for_players().texts))
     # Every page contains the names of all languages.
@@ -271,4 +289,4 @@ def _licences() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -23,7 +23,6 @@ from playwright.sync_api import Browser, Page
 
 from drivers.simulators.angel_eye import Scene, Settings
 from drivers.simulators.shoe import Fault
-from shoe_daemon.display.languages import languages
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.operators import hash_pin
 from shoe_daemon.report.journal import read_shift
@@ -84,6 +83,9 @@ _FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.MIS
 _COLOURS: Final = 255
 _GAP: Final = 16
 """Pixels between pictures beside each other."""
+_BOARDS: Final = ("en", "zh-hant")
+"""The languages of the boards, one for each kind of script."""
+
 _SETTLED: Final = 400
 """Duration of animations in milliseconds."""
 
@@ -133,14 +135,14 @@ def _house(folder: Path, name: str, style: str = "face_up") -> Path:
 
 
 def _boards(stage: Stage, browser: Browser, house: Path) -> None:
-    """Play up to the best moment, and take the board in all languages and sizes."""
+    """Play up to the best moment, and take the board in all sizes."""
     text = f'name = "VIP 8"\nhouse_file = "{house}"\nlimits = {_LIMITS}'
     with ExitStack() as stack:
         table = stack.enter_context(stage.table(text))
         rounds = simulated(table.shoe, seed=SEED, rounds=ROUND)
         _deal(table, rounds, ROUND - 1)
         pages = {
-            code: stack.enter_context(_board(stage, browser, table, code)) for code in languages()
+            code: stack.enter_context(_board(stage, browser, table, code)) for code in _BOARDS
         }
         _deal(table, rounds, ROUND)
         for code, page in pages.items():

@@ -2,11 +2,13 @@
 Words of the pages in all languages: one TOML file for each language in ``languages/``.
 
 English is the reference. Words that another file lacks, or that have other placeholders, are
-shown in English; a test finds them.
+shown in English; a test finds them. Houses, wagers and irregularities declare their English names
+themselves, and houses those of other languages: `declared_words`.
 
 Tables publish sentences in English. The files of other languages translate them under
 ``[sentences]``: by their code if they have one (`shoe_daemon.table.detail_texts`, and the rulings
-of policies), else by the English phrase itself. Other sentences are shown as published.
+of policies), else by the English phrase itself. Other sentences are shown as published. Policies
+have the Traditional Chinese of their rulings themselves: `declared_sentences`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,15 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.game import (
+    HOUSE_IDS,
+    IRREGULARITIES,
+    POLICY_IDS,
+    WAGER_CATALOGUE,
+    house_names,
+    load_house,
+    load_policy,
+)
 from shoe_daemon.settings.toml import convert_toml, read_toml
 from shoe_daemon.table import DETAIL_VALUES
 
@@ -142,8 +153,36 @@ def load(folder: Path) -> Mapping[str, Language]:
         UserError: Invalid file, in one line.
     """
     files = _files(folder)
-    base = files[BASE].words
+    base = {**files[BASE].words, **declared_words(BASE)}
     return MappingProxyType({code: _complete(code, files[code], base) for code in files})
+
+
+def declared_words(code: str) -> dict[str, str]:
+    """Return the names in a language that stand where the named thing is defined."""
+    if code != BASE:
+        names = {house: house_names(house).get(code) for house in HOUSE_IDS}
+        return {_house_key(house): name for house, name in names.items() if name is not None}
+    return {
+        **{f"wager_{each.id}": each.name for each in WAGER_CATALOGUE.values()},
+        **{f"irregularity_{kind}": facts.name for kind, facts in IRREGULARITIES.items()},
+        **{_house_key(house): load_house(house).name for house in HOUSE_IDS},
+    }
+
+
+def _house_key(house: str) -> str:
+    return f"house_{house.replace('-', '_')}"
+
+
+def declared_sentences(code: str) -> dict[str, str]:
+    """Return the rulings of policies in a language by their codes, if the policies have it."""
+    if code != "zh-hant":
+        return {}
+    return {
+        f"{policy}.{situation}.{ruling.action}": ruling.text_zh
+        for policy in POLICY_IDS
+        for situation, rulings in load_policy(policy).by_situation.items()
+        for ruling in rulings
+    }
 
 
 def _files(folder: Path) -> dict[str, _File]:
@@ -164,7 +203,9 @@ def _read(path: Path) -> _File:
 
 
 def _complete(code: str, file: _File, base: Mapping[str, str]) -> Language:
-    fitting = {key: text for key, text in file.words.items() if _fits(text, base.get(key))}
+    words = {**declared_words(code), **file.words}
+    fitting = {key: text for key, text in words.items() if _fits(text, base.get(key))}
+    sentences = {**declared_sentences(code), **file.sentences}
     return Language(
         code=code,
         name=file.name,
@@ -172,7 +213,7 @@ def _complete(code: str, file: _File, base: Mapping[str, str]) -> Language:
         glyphs=file.glyphs,
         words=MappingProxyType({**base, **fitting}),
         sentences=MappingProxyType(
-            {key: text for key, text in file.sentences.items() if _is_sentence(key, text)}
+            {key: text for key, text in sentences.items() if _is_sentence(key, text)}
         ),
     )
 

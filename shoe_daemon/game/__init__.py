@@ -6,7 +6,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 
 - `Card`, `DECK`; `Coup`, `Hand`, `Slot`, `Outcome`, `DEALING_ORDER`, `hand_due`: cards, rounds.
 - `player_draws`, `banker_draws`, `is_natural`: the drawing rules.
-- `House`, `find_house`, `load_house`, `HOUSE_IDS`: the rules of one casino.
+- `House`, `find_house`, `load_house`, `HOUSE_IDS`: the rules of one casino; `house_names`.
 - `WAGER_CATALOGUE`, `Wager`, `settle_wagers`, `Settlement`: wagers and their settlement.
 - `build_roads`, `Result`, `Roads`, `parse_sequence`, `format_sequence`: the roads of a shoe.
 - `IrregularityKind`, `IRREGULARITIES`, `SEVERITY`: the closed list of irregularities.
@@ -61,6 +61,7 @@ from shoe_daemon.game.house_rules import (
     Resolution,
     find_house,
     house_from_mapping,
+    house_names,
     house_to_mapping,
     load_house,
     load_house_file,
@@ -73,7 +74,7 @@ from shoe_daemon.game.irregularities import (
     IrregularityFacts,
     Requirement,
 )
-from shoe_daemon.game.irregularity_kind import IrregularityKind
+from shoe_daemon.game.irregularity_kind import IrregularityKind, Situation
 from shoe_daemon.game.passing_the_shoe import Rotation
 from shoe_daemon.game.result_notation import Result, format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
@@ -102,7 +103,6 @@ from shoe_daemon.game.rulings import (
     Policy,
     Provision,
     Ruling,
-    Situation,
     find_policy,
     load_policy,
     load_policy_file,
@@ -185,6 +185,7 @@ __all__ = [
     "format_sequence",
     "hand_due",
     "house_from_mapping",
+    "house_names",
     "house_to_mapping",
     "is_natural",
     "load_house",

@@ -1,8 +1,9 @@
 """
 A house: one casino's rule sheet, as data.
 
-The houses that come with the project are TOML files in ``houses/``. Each file states the gaps
-of its sheet, how they were resolved, and on whose authority.
+The houses that come with the project are the TOML files in ``houses/``. Each file states the gaps
+of its sheet, how they were resolved, and on whose authority; it may have the name of the house in
+other languages, under ``[names]``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,6 @@ from shoe_daemon.game.wagers import Settler, Wager, parse_share
 
 Positive = Annotated[int, Meta(ge=1)]
 Decks = Annotated[int, Meta(ge=1, le=MAX_DECKS)]
-
-HOUSE_IDS: Final = ("chickasaw", "curator", "seven-feathers", "single-deck")
-"""The houses that come with the project."""
 
 
 class DealingStyle(StrEnum):
@@ -194,8 +192,12 @@ DEFAULT_HOUSE: Final = House(
 )
 """The house of a table without a configured house."""
 
-_FILES: Final = RuleFiles(House, "house", "houses", HOUSE_IDS)
+_FILES: Final = RuleFiles(House, "house", "houses", named=True)
 
+HOUSE_IDS: Final = _FILES.ids
+"""The houses that come with the project: the files of their folder, in alphabetical order."""
+
+house_names: Final = _FILES.names
 load_house: Final = _FILES.load
 find_house: Final = _FILES.find
 load_house_file: Final = _FILES.load_file

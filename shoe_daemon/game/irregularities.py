@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct, toml
 
-from shoe_daemon.game.irregularity_kind import IrregularityKind
+from shoe_daemon.game.irregularity_kind import IrregularityKind, Situation
 
 
 class Evidence(StrEnum):
@@ -75,6 +75,7 @@ class IrregularityFacts(Struct, frozen=True, forbid_unknown_fields=True):
     The fixed properties of a kind.
 
     Attributes:
+        name: A few words for people, in English.
         severity: 1 information; 2 warning, play goes on; 3 the result waits for a person;
             4 the round may be void; 5 the table stops. A policy may raise it.
         evidence: The evidence that can show it; any of these is enough.
@@ -82,13 +83,20 @@ class IrregularityFacts(Struct, frozen=True, forbid_unknown_fields=True):
         requires: All that the table needs to detect it; the first that is not met is the
             reason that people read.
         reportable: A person may report it with ``hold``.
+        situations: The situations of policies that it may be; the name of each in English and in
+            Traditional Chinese, in one of the kinds that share it.
+        actions: What a person may choose for it and not for every irregularity, in the order in
+            which a page offers it.
     """
 
+    name: str
     severity: int
     evidence: frozenset[Evidence]
     text: str
     requires: tuple[Requirement, ...] = ()
     reportable: bool = False
+    situations: Mapping[Situation, tuple[str, ...]] = MappingProxyType({})
+    actions: tuple[str, ...] = ()
 
 
 IRREGULARITIES: Final[Mapping[IrregularityKind, IrregularityFacts]] = MappingProxyType(

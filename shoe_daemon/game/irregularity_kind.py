@@ -31,3 +31,23 @@ class IrregularityKind(StrEnum):
     SUSPECT_SEQUENCE = "suspect_sequence"
     DEVICE_FAULT = "device_fault"
     MANUAL_VOID = "manual_void"
+
+
+class Situation(StrEnum):
+    """The closed list of what a policy may rule upon, in the order in which it is printed."""
+
+    PLAYER_THIRD_UNAUTHORISED = "player_third_unauthorised"
+    EXCESS_UNEXPOSED = "excess_unexposed"
+    EXCESS_EXPOSED = "excess_exposed"
+    DOUBLE_FEED = "double_feed"
+    FACE_UP_IN_SHOE = "face_up_in_shoe"
+    MISSING_DRAW = "missing_draw"
+    INSUFFICIENT_CARDS = "insufficient_cards"
+    PREMATURE_DRAW = "premature_draw"
+    UNREADABLE_CARD = "unreadable_card"
+    DEVICE_FAULT = "device_fault"
+    INVENTORY_VIOLATION = "inventory_violation"
+    WRONG_HAND = "wrong_hand"
+    CARD_OFF_TABLE = "card_off_table"
+    CARD_RETURNED = "card_returned"
+    PREMATURE_COLLECT = "premature_collect"

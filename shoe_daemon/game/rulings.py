@@ -21,29 +21,9 @@ from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct, field, toml
 
-from shoe_daemon.game.irregularities import SEVERITY
-from shoe_daemon.game.irregularity_kind import IrregularityKind
+from shoe_daemon.game.irregularities import IRREGULARITIES, SEVERITY
+from shoe_daemon.game.irregularity_kind import IrregularityKind, Situation
 from shoe_daemon.game.rule_files import RuleFiles
-
-
-class Situation(StrEnum):
-    """The closed list of what a policy may rule upon, in the order in which it is printed."""
-
-    PLAYER_THIRD_UNAUTHORISED = "player_third_unauthorised"
-    EXCESS_UNEXPOSED = "excess_unexposed"
-    EXCESS_EXPOSED = "excess_exposed"
-    DOUBLE_FEED = "double_feed"
-    FACE_UP_IN_SHOE = "face_up_in_shoe"
-    MISSING_DRAW = "missing_draw"
-    INSUFFICIENT_CARDS = "insufficient_cards"
-    PREMATURE_DRAW = "premature_draw"
-    UNREADABLE_CARD = "unreadable_card"
-    DEVICE_FAULT = "device_fault"
-    INVENTORY_VIOLATION = "inventory_violation"
-    WRONG_HAND = "wrong_hand"
-    CARD_OFF_TABLE = "card_off_table"
-    CARD_RETURNED = "card_returned"
-    PREMATURE_COLLECT = "premature_collect"
 
 
 class Action(StrEnum):
@@ -71,35 +51,22 @@ class DisplayName(NamedTuple):
     text_zh: str
 
 
-class _Names(Struct, forbid_unknown_fields=True):
-    situations: dict[Situation, DisplayName]
-    actions: dict[Action, DisplayName]
-
-
-_NAMES: Final = toml.decode(
-    Path(__file__).with_name("ruling_names.toml").read_bytes(), type=_Names
-)
-
-SITUATION_NAMES: Final[Mapping[Situation, DisplayName]] = MappingProxyType(_NAMES.situations)
-"""The name of each situation."""
-
-ACTION_NAMES: Final[Mapping[Action, DisplayName]] = MappingProxyType(_NAMES.actions)
-"""The name of each action."""
-
-_S = Situation
-_K = IrregularityKind
-
-# Kinds that are not here occur in no text that could be obtained. A ruling on a situation
-# with the same name applies to that kind only.
-_SITUATIONS_OF_KIND: Final[Mapping[IrregularityKind, tuple[Situation, ...]]] = MappingProxyType(
+SITUATION_NAMES: Final[Mapping[Situation, DisplayName]] = MappingProxyType(
     {
-        **{_K(each.value): (each,) for each in Situation if each.value in set(_K)},
-        _K.EXCESS_CARD: (_S.EXCESS_UNEXPOSED, _S.EXCESS_EXPOSED),
-        _K.DUPLICATE_CARD: (_S.INVENTORY_VIOLATION,),
-        _K.FOREIGN_CARD: (_S.INVENTORY_VIOLATION,),
-        _K.CARD_COUNT_MISMATCH: (_S.INVENTORY_VIOLATION,),
+        situation: DisplayName(*facts.situations[situation])
+        for situation in Situation
+        for facts in IRREGULARITIES.values()
+        if facts.situations.get(situation)
     }
 )
+"""The name of each situation."""
+
+ACTION_NAMES: Final[Mapping[Action, DisplayName]] = MappingProxyType(
+    toml.decode(
+        Path(__file__).with_name("action_names.toml").read_bytes(), type=dict[Action, DisplayName]
+    )
+)
+"""The name of each action."""
 
 
 def situations(kind: IrregularityKind, *, exposed: bool | None = None) -> tuple[Situation, ...]:
@@ -109,10 +76,9 @@ def situations(kind: IrregularityKind, *, exposed: bool | None = None) -> tuple[
     `exposed`: people have seen the face of the excess card; None if unknown, and both situations
     are possible then.
     """
-    found = _SITUATIONS_OF_KIND.get(kind, ())
     if kind is IrregularityKind.EXCESS_CARD and exposed is not None:
         return (Situation.EXCESS_EXPOSED if exposed else Situation.EXCESS_UNEXPOSED,)
-    return found
+    return tuple(IRREGULARITIES[kind].situations)
 
 
 Text = Annotated[str, Meta(min_length=1)]

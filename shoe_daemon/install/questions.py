@@ -81,7 +81,7 @@ def ask_answers(given: Given, earlier: Mapping[str, Answers], configs: Path) -> 
         table=table,
         site=ask.text("site", "Site (in all topics)", lambda text: check_id("site", text)),
         name=given.name or known.name,
-        house=ask.choice("house", "House (its rules)", _houses()),
+        house=ask.choice("house", "House (its rules)", house_choices()),
         policy=ask.choice("policy", "Policy (whose rulings are proposed)", _policies()),
         reader=_reader(given, known, used),
         broker=(broker := check_broker(known.broker if given.broker is None else given.broker)),
@@ -169,7 +169,8 @@ def _proc(check: Callable[[str], str]) -> Callable[[str], str]:
     return convert
 
 
-def _houses() -> dict[str, str]:
+def house_choices() -> dict[str, str]:
+    """Return a line for each house that comes with the project, by its id."""
     houses = [load_house(each) for each in HOUSE_IDS]
     return {
         str(each.id): f"{each.name}, {each.decks} deck{'s' if each.decks != 1 else ''}"

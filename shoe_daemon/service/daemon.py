@@ -23,7 +23,8 @@ from shoe_daemon.service import guard
 from shoe_daemon.service.commands import Commands
 from shoe_daemon.service.core import CURSOR, Core
 from shoe_daemon.service.inputs import InputQueue
-from shoe_daemon.service.parts import MAKERS, Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
+from shoe_daemon.service.parts import MAKERS
 from shoe_daemon.service.rollback import Rollback
 from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog

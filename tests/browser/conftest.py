@@ -35,10 +35,11 @@ def shared_page(browser: Browser) -> Iterator[SharedPage]:
     shared_page.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A running broker and a running display, which no test may kill."""
-    with set_stage(tmp_path_factory.mktemp("stage")) as stage:
+    """A running broker and a running display, which no test may kill; its pit is for staff."""
+    staff = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
+    with set_stage(tmp_path_factory.mktemp("stage"), staff) as stage:
         yield stage
 
 

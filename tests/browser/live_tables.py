@@ -1,33 +1,45 @@
 """
-Broker, daemons and display behind a page, each a process that tests can kill; and the shoe, which
-the test deals from.
+Broker, daemons and display behind a page, and the shoe, which the test deals from. Broker and
+display are processes that tests can kill; a daemon is one where a test asks for it.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any, Self
 
 from drivers.simulators.angel_eye import Mode, Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
 from drivers.simulators.simulator import Pace, play
+from shoe_daemon.config.table import load_config
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.service import Daemon
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.expected_roads import Ledger
 from tests.browser.published_table import RETAINED
 from tests.commands.command_table import SITE, Supervisor, write_config
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 
-__all__ = ["DisplayProcess", "Stage", "Table", "play_on_line", "set_stage", "simulated"]
+__all__ = [
+    "DisplayProcess",
+    "Stage",
+    "Table",
+    "order",
+    "play_on_line",
+    "play_rounds",
+    "round_of",
+    "set_stage",
+    "simulated",
+]
 
 # Retained documents survive a kill, as in the sample for real brokers; at once, not at leisure.
 _LASTING = "persistence true\nautosave_interval 1\nautosave_on_changes true"
@@ -85,10 +97,36 @@ class DisplayProcess:
             self._process = None
 
 
-class Table(Supervisor):
-    """A table, its daemon as a process, its shoe, and its supervisor."""
+class DaemonThread:
+    """The daemon in a thread of this process: it starts at once."""
 
-    def __init__(self, port: int, name: str, daemon: DaemonProcess, shoe: Shoe) -> None:
+    def __init__(self, config: Path) -> None:
+        self.config = config
+        self._daemon = Daemon(load_config(config, serving=True))
+        self._thread = Thread(target=self._daemon.run, daemon=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it, and do not wait for anything."""
+        self._thread.start()
+
+    def kill(self) -> None:
+        """End it; unlike a process it says farewell."""
+        self._daemon.stop()
+        self._thread.join(PATIENCE)
+
+
+class Table(Supervisor):
+    """A table, its daemon, its shoe, and its supervisor."""
+
+    def __init__(
+        self, port: int, name: str, daemon: DaemonThread | DaemonProcess, shoe: Shoe
+    ) -> None:
         super().__init__(port, f"shoe/v1/{SITE}/{name}")
         self.name = name
         self.daemon = daemon
@@ -127,7 +165,7 @@ class Table(Supervisor):
     def clear(self) -> None:
         """End its daemon, and take away all that it has left at the broker."""
         self.daemon.kill()
-        wait_for(lambda: b'"offline"' in self.of("status")[-1].payload, "its last will")
+        wait_for(lambda: b'"offline"' in self.of("status")[-1].payload, "its last word")
         cleared = [
             self._client.publish(f"{self.root}/{suffix}", b"", 1, retain=True)
             for suffix in RETAINED
@@ -136,12 +174,16 @@ class Table(Supervisor):
             each.wait_for_publish(PATIENCE)
 
     def freeze(self) -> None:
-        """Let its daemon hang, with open lines and without a word."""
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        """Let its daemon hang, which is a process, with open lines and without a word."""
+        self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let it go on after `freeze`."""
-        os.kill(self.daemon.process.pid, signal.SIGCONT)
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert isinstance(self.daemon, DaemonProcess)
+        self.daemon.process.send_signal(number)
 
 
 class Stage:
@@ -153,13 +195,14 @@ class Stage:
         self.display = display
 
     @contextmanager
-    def table(self, text: str = "", mqtt: str = "") -> Iterator[Table]:
+    def table(self, text: str = "", mqtt: str = "", *, killable: bool = False) -> Iterator[Table]:
         """
         Open a table; when it is closed nothing of it is left.
 
         Args:
             text: More of its section ``[table]``, and further sections.
             mqtt: More of its section ``[mqtt]``.
+            killable: Whether its daemon is a process of its own.
         """
         name = f"table-{next(_numbers)}"
         folder = self.folder / name
@@ -168,7 +211,9 @@ class Stage:
         config.write_text(config.read_text().replace("[mqtt]\n", f"[mqtt]\n{mqtt}\n"))
         with ExitStack() as stack:
             shoe = stack.enter_context(Shoe(folder / "shoe"))
-            daemon = stack.enter_context(DaemonProcess(config))
+            daemon: DaemonProcess | DaemonThread
+            daemon = DaemonProcess(config) if killable else DaemonThread(config)
+            stack.enter_context(daemon)
             table = stack.enter_context(Table(self.broker.port, name, daemon, shoe))
             daemon.start()
             wait_for(table.is_online, "online")
@@ -195,6 +240,41 @@ def set_stage(folder: Path, text: str = "", *, lasting: bool = False) -> Iterato
         DisplayProcess(folder, broker.port, text) as display,
     ):
         yield Stage(folder, broker, display)
+
+
+# Ranks of a round's first four cards; all are naturals, and the suits go on from round to round,
+# so that no card leaves the shoe too often: five, against the four cards of a round.
+_DEALS = {
+    "P": (("9", "2", "K", "J"), Outcome.PLAYER),
+    "B": (("2", "9", "Q", "K"), Outcome.BANKER),
+    "T": (("8", "8", "J", "Q"), Outcome.TIE),
+}
+_suits = cycle("SHDCH")
+
+
+def round_of(letter: str) -> tuple[str, ...]:
+    """Return the cards of a round with this outcome, such as ``P1:9S``."""
+    places = ("P1", "B1", "P2", "B2")
+    return tuple(
+        f"{place}:{rank}{next(_suits)}"
+        for place, rank in zip(places, _DEALS[letter][0], strict=True)
+    )
+
+
+def play_rounds(table: Table, sequence: str) -> None:
+    """Deal rounds with these outcomes, and wait until the journal has them."""
+    for letter in sequence:
+        before = len(table.ledger().rounds)
+        table.deal(*round_of(letter))
+        table.shoe.call(_DEALS[letter][1])
+        wait_for(lambda: len(table.ledger().rounds) > before, letter)  # noqa: B023 - now
+
+
+def order(table: Table, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
+    """Give an order that is carried out."""
+    answer = table.order(verb, reason="as seen", **fields)
+    assert answer["ok"], answer
+    return answer
 
 
 def simulated(shoe: Shoe, **settings: Any) -> Iterator[Scene]:  # noqa: ANN401 - of a scenario

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from shoe_daemon.table import observations as seen
 from tests.brokers import Listener
 from tests.browser.chrome import HEARD, SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
-from tests.browser.live_tables import Stage, set_stage
+from tests.browser.live_tables import Stage
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_page_standards import assert_accessible
 from tests.browser.test_pit import show_room, visit
@@ -72,7 +71,7 @@ def test_failing_notifications_are_in_the_pit_and_nowhere_else(
     kiosk.assert_clean()
 
 
-@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize("code", sample(languages(), 2))
 def test_every_failure_is_told_in_the_language_of_the_page(
     stage: Stage, kiosk: Watched, notifier: Callable[[bytes], None], code: str
 ) -> None:
@@ -231,25 +230,25 @@ def test_a_supervisor_who_is_called_hears_and_sees_it(
     granted.assert_clean()
 
 
-def test_an_alert_for_staff_tells_no_card_and_no_kind(tmp_path: Path, granted: Watched) -> None:
-    staff = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
-    with set_stage(tmp_path, staff) as stage, Listener(stage.broker.port, "nothing") as listener:
-        table = FoldedTable(listener, "folded-staff", house="curator", policy="fr_2007")
-        table.publish()
-        visit(granted, stage)
-        granted.page.wait_for_selector(row_of(table))
-        turn_on(granted)
-        table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
-        table.publish()
-        assert shown(granted, 1)[0][1] == "Staff only · Round 1"
-        table.say(seen.Command(name="reveal", operator="maria", reason="turned over"))
-        table.publish()
-        granted.page.wait_for_selector("#alarms .alert:not([data-staff])")
-        shown(granted, 1)
+def test_an_alert_for_staff_tells_no_card_and_no_kind(
+    stage: Stage, folded: Callable[..., FoldedTable], granted: Watched
+) -> None:
+    table = folded(house="curator", policy="fr_2007")
+    table.publish()
+    visit(granted, stage)
+    granted.page.wait_for_selector(row_of(table))
+    turn_on(granted)
+    table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
+    table.publish()
+    assert shown(granted, 1)[0][1] == "Staff only · Round 1"
+    table.say(seen.Command(name="reveal", operator="maria", reason="turned over"))
+    table.publish()
+    granted.page.wait_for_selector("#alarms .alert:not([data-staff])")
+    shown(granted, 1)
     granted.assert_clean()
 
 
-@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize("code", sample(languages(), 3))
 def test_the_test_does_what_an_alert_would_do(stage: Stage, granted: Watched, code: str) -> None:
     page = granted.page
     page.goto(f"{stage.display.url}/pit?lang={code}")
@@ -278,20 +277,6 @@ Object.defineProperty(window, "localStorage", {get() { throw new Error("none"); 
 """
 
 
-def test_without_storage_it_works_until_the_next_load(
-    stage: Stage, folded: Callable[..., FoldedTable], own_granted: Watched
-) -> None:
-    table = folded(hold_from=3)
-    table.publish()
-    own_granted.page.add_init_script(_NO_STORAGE)
-    visit(own_granted, stage)
-    own_granted.page.wait_for_selector(row_of(table))
-    turn_on(own_granted)
-    excess(table)
-    shown(own_granted, 1)
-    own_granted.assert_clean()
-
-
 _REASONS = {
     # Whatever the browser of these tests does by itself: the headless shell denies, Chromium asks.
     "denied": "Object.defineProperty(window.Notification, 'permission', {get: () => 'denied'});",
@@ -300,7 +285,7 @@ _REASONS = {
 }
 
 
-@pytest.mark.parametrize(("reason", "code"), sample(product(_REASONS, languages()), 2))
+@pytest.mark.parametrize(("reason", "code"), sample(product(_REASONS, languages()), 4))
 def test_a_browser_without_notifications_says_why(
     stage: Stage, own_kiosk: Watched, reason: str, code: str
 ) -> None:
@@ -317,6 +302,11 @@ def test_a_browser_without_notifications_says_why(
     own_kiosk.assert_clean()
 
 
+_ILLEGAL = """
+window.Notification = class extends window.Notification {
+  constructor() { throw new TypeError("Illegal constructor"); }
+};
+"""
 _ANSWER = """
 window.Notification.requestPermission = async () => {
   sessionStorage.setItem("answer", "%s");
@@ -325,30 +315,29 @@ window.Notification.requestPermission = async () => {
 """
 
 
-@pytest.mark.parametrize(("answer", "state"), [("default", "off"), ("denied", "denied")])
-def test_a_question_that_is_answered_with_no_leaves_them_off(
-    stage: Stage, own_kiosk: Watched, answer: str, state: str
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [
+        (_ANSWER % ("default", "default"), "off"),
+        (_ANSWER % ("denied", "denied"), "denied"),
+        (_ILLEGAL, "missing"),
+        (_NO_STORAGE, "on"),
+    ],
+    ids=["no-answer", "denied", "refused-to-pages", "no-storage"],
+)
+def test_what_the_browser_does_with_a_notification_is_said(
+    stage: Stage, own_granted: Watched, script: str, state: str
 ) -> None:
-    own_kiosk.page.add_init_script(RECORDER + _ANSWER % (answer, answer))
-    visit(own_kiosk, stage)
-    own_kiosk.page.click("#notices-button")
-    own_kiosk.page.click("#notices")
-    own_kiosk.until("() => sessionStorage.getItem('answer')")
-    own_kiosk.page.wait_for_selector(f'#notices-button[data-notices="{state}"]')
-    own_kiosk.assert_clean()
-
-
-def test_a_telephone_that_refuses_them_to_pages_says_so(
-    stage: Stage, own_granted: Watched
-) -> None:
-    own_granted.page.add_init_script(
-        "window.Notification = class extends window.Notification {"
-        " constructor() { throw new TypeError('Illegal constructor'); } };"
-    )
+    """Some telephones refuse them to pages; without storage they are on until the next load."""
+    page = own_granted.page
+    page.add_init_script(script)
     visit(own_granted, stage)
-    turn_on(own_granted)
-    own_granted.page.click("#alert-test")
-    own_granted.page.wait_for_selector('#notices-button[data-notices="missing"]')
+    page.click("#notices-button")
+    page.click("#notices")
+    own_granted.until("() => sessionStorage.getItem('answer')")
+    page.click("#alert-test")
+    page.wait_for_selector(f'#notices-button[data-notices="{state}"]')
+    own_granted.until("(count) => window.shown.length === count", int(state == "on"))
     own_granted.assert_clean()
 
 
@@ -366,7 +355,7 @@ _INSIDE = """
 """
 
 
-@pytest.mark.parametrize("code", sample(languages(), 2))
+@pytest.mark.parametrize("code", sample(languages(), 3))
 def test_the_buttons_are_for_thumbs_and_the_panel_is_readable_on_every_screen(
     stage: Stage, kiosk: Watched, notifier: Callable[[bytes], None], code: str
 ) -> None:

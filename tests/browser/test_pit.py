@@ -18,11 +18,10 @@ import pytest
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
-from tests.brokers import Listener, wait_for
+from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.browser.live_tables import Stage, Table, set_stage
+from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.browser.published_table import FoldedTable
-from tests.browser.test_corrections import play
 from tests.commands.command_table import SITE
 from tests.demo.test_board_server import first_of
 from tests.volume import sample
@@ -40,17 +39,9 @@ _FIRST = """
 
 @pytest.fixture
 def french(stage: Stage) -> Iterator[Table]:
-    """A table where the French order proposes what to do; nothing is open when it goes."""
+    """A table where the French order proposes what to do."""
     with stage.table('policy = "fr_2007"') as table:
         yield table
-        wait_for(lambda: is_quiet(table), "no alert")
-
-
-def is_quiet(table: Table) -> bool:
-    """Acknowledge what is open; on a slow machine another alert may still be on its way."""
-    for alert in alerts_of(table):
-        table.order("acknowledge", irregularity=alert["id"])
-    return not alerts_of(table)
 
 
 def key_of(table: Table) -> str:
@@ -92,6 +83,8 @@ def test_an_alert_stands_first_until_it_is_ruled_upon(
     assert alert["detail"] in first.inner_text()
     kiosk.page.wait_for_selector(f'{tile(french)}[data-severity="3"]')
     assert kiosk.page.title().startswith("(1!)")
+    age = first.locator(".age").inner_text()
+    kiosk.until("(age) => document.querySelector('#alarms .age').textContent !== age", age)
     french.shoe.call(Outcome.PLAYER)
     assert french.order("rule", irregularity=alert["id"], action="burn_card")["ok"]
     kiosk.until("() => !document.querySelector('#alarms > li')")
@@ -99,17 +92,7 @@ def test_an_alert_stands_first_until_it_is_ruled_upon(
     kiosk.assert_clean()
 
 
-def test_the_time_since_it_came_runs(stage: Stage, french: Table, kiosk: Watched) -> None:
-    one_card_too_many(french)
-    visit(kiosk, stage)
-    before = kiosk.page.locator("#alarms .age").first.inner_text()
-    kiosk.until(
-        "(before) => document.querySelector('#alarms .age').textContent !== before", before
-    )
-    kiosk.assert_clean()
-
-
-def test_a_table_leads_to_its_alerts_with_the_whole_of_every_proposal(
+def test_a_table_leads_to_proposals_and_the_command_shown_carries_one_out(
     stage: Stage, french: Table, kiosk: Watched
 ) -> None:
     alert = one_card_too_many(french)
@@ -117,22 +100,12 @@ def test_a_table_leads_to_its_alerts_with_the_whole_of_every_proposal(
     kiosk.page.focus(tile(french))
     kiosk.page.keyboard.press("Enter")
     kiosk.page.wait_for_selector("#alerts-list > article")
-    shown = kiosk.page.locator("#alerts-list .proposal")
-    assert [
-        (each.get_attribute("data-action"), each.get_attribute("data-verified"))
-        for each in shown.all()
-    ] == [(each["action"], str(each["verified"]).lower()) for each in alert["proposals"]]
-    for said, proposal in zip(shown.all(), alert["proposals"], strict=True):
+    shown = kiosk.page.locator("#alerts-list .proposal").all()
+    for each, proposal in zip(shown, alert["proposals"], strict=True):
+        assert each.get_attribute("data-action") == proposal["action"]
+        assert each.get_attribute("data-verified") == str(proposal["verified"]).lower()
         for part in ("authority", "section", "text"):
-            assert proposal[part] in said.inner_text()
-    kiosk.assert_clean()
-
-
-def test_the_command_shown_carries_the_proposal_out(
-    stage: Stage, french: Table, kiosk: Watched
-) -> None:
-    one_card_too_many(french)
-    visit(kiosk, stage, f"/pit/table/{french.name}")
+            assert proposal[part] in each.inner_text()
     kiosk.page.fill("#operator", "Maria O'Neil")
     kiosk.page.context.grant_permissions(["clipboard-read"])
     kiosk.page.click('[data-action="burn_card"] .copy')
@@ -204,20 +177,6 @@ def test_an_unread_card_is_drawn_as_one_and_its_alert_names_the_place(
     kiosk.assert_clean()
 
 
-def test_house_and_policy_are_shown_by_their_names(
-    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
-) -> None:
-    table = folded(house="seven-feathers", policy="fr_2007")
-    table.deal("P1 6S")
-    show_room(kiosk, stage, table)
-    facts = kiosk.page.inner_text("#facts")
-    assert "Seven Feathers" in facts
-    assert "France, order of 14 May 2007" in facts
-    show_room(kiosk, stage, table, "zh-hans")
-    assert not re.search("[a-z]", kiosk.page.inner_text("#facts"))
-    kiosk.assert_clean()
-
-
 _CUT_SHORT = """
 (key) => [...document.querySelectorAll(`[data-key="${key}"]`)]
   .flatMap((tile) => [...tile.querySelectorAll(".name, .now")])
@@ -244,15 +203,20 @@ def test_a_tile_cuts_no_text_short_while_there_is_room(
     kiosk.assert_clean()
 
 
-def test_a_table_that_is_off_keeps_its_name(
+def test_a_table_that_is_off_keeps_its_name_and_is_found_by_the_filter(
     stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
 ) -> None:
     """Also at a display that has come after the broker dropped the table's `state`."""
-    table = folded(name="High Limit Salon 12")
+    table, other = folded(name="High Limit Salon 12"), folded()
     table.publish("offline", expired=True)
+    other.publish()
     visit(kiosk, stage)
-    mine = kiosk.page.locator(f'.tile[data-key="{SITE}.{table.id}"][data-fresh="offline"]')
+    mine = kiosk.page.locator(f'.tile[data-key="{SITE}.{table.id}"].grey[data-fresh="offline"]')
     mine.wait_for()
+    kiosk.page.wait_for_selector('.tile[data-fresh="live"]')
+    kiosk.page.click("#filter-offline")
+    assert mine.is_visible()
+    assert kiosk.page.locator('.tile[data-fresh="live"]:visible').count() == 0
     assert mine.locator(".name").inner_text() == "High Limit Salon 12"
     for path in (f"/pit{table.path}", table.path):
         visit(kiosk, stage, path)
@@ -283,6 +247,7 @@ def test_the_chinese_pit_says_nothing_in_english(
     kiosk.until("() => document.querySelectorAll('#alerts-list > article').length > 0")
     for part in kiosk.page.locator(".kind, .concerns, .detail, .says, #round-why, .said").all():
         assert not re.search(_LATIN, part.inner_text()), part.inner_text()
+    assert not re.search("[a-z]", kiosk.page.inner_text("#facts"))
     kiosk.assert_clean()
 
 
@@ -346,20 +311,6 @@ def test_sound_is_a_matter_of_the_person_and_remembered(
     kiosk.assert_clean()
 
 
-def test_a_table_that_hangs_is_grey_and_found_by_the_filter(stage: Stage, kiosk: Watched) -> None:
-    with stage.table(mqtt="heartbeat = 1") as table:
-        visit(kiosk, stage)
-        kiosk.page.wait_for_selector(f'{tile(table)}[data-fresh="live"]')
-        table.freeze()
-        kiosk.page.wait_for_selector(f'{tile(table)}.grey[data-fresh="stale"]')
-        kiosk.page.click("#filter-offline")
-        assert kiosk.page.is_visible(tile(table))
-        assert kiosk.page.locator('.tile[data-fresh="live"]:visible').count() == 0
-        table.thaw()
-        kiosk.page.wait_for_selector(f'{tile(table)}[data-fresh="live"]', state="attached")
-    kiosk.assert_clean()
-
-
 _THERE = "(seq) => document.querySelector(`#event-log > [data-seq='${seq}']`)"
 _TOP = f"(seq) => ({_THERE})(seq).getBoundingClientRect().top"
 
@@ -368,7 +319,7 @@ def test_events_stand_still_while_somebody_reads_them(
     stage: Stage, table: Table, kiosk: Watched
 ) -> None:
     """New ones come on top, and say that they did; what is read stays where it is."""
-    play(table, "PBPBPB")
+    play_rounds(table, "PBPBPB")
     visit(kiosk, stage, f"/pit/table/{table.name}")
     seq = table.ledger().seq
     kiosk.until(_THERE, seq)
@@ -403,40 +354,30 @@ def test_six_cards_fit_beside_the_alerts(
     kiosk.assert_clean()
 
 
-@pytest.fixture
-def staff_stage(tmp_path: Path) -> Iterator[Stage]:
-    """A broker, and a display whose pit shows what only staff may see."""
-    with set_stage(tmp_path, "[display.pit]\nbehind_proxy = true\nstaff_alerts = true") as stage:
-        yield stage
-
-
 def test_an_alert_for_staff_is_marked_in_the_pit_until_it_is_public_and_never_on_the_board(
-    staff_stage: Stage, kiosk: Watched
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
 ) -> None:
     page = kiosk.page
-    with Listener(staff_stage.broker.port, "nothing") as listener:
-        table = FoldedTable(listener, "folded-staff", house="curator", policy="fr_2007")
-        table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
-        table.publish()
-        visit(kiosk, staff_stage)
-        (number,) = [each.data.id for each in table.table.staff_alerts()]
-        marked = f'[data-alert-id="{number}"][data-staff] .staff-only'
-        page.wait_for_selector(f"#alarms {marked}")
-        page.wait_for_selector(
-            f'.tile[data-key="{SITE}.{table.id}"][data-severity="3"] .staff-only'
-        )
-        visit(kiosk, staff_stage, f"/pit{table.path}")
-        page.wait_for_selector(f"#alerts-list {marked}")
-        assert page.locator("#alerts-list .discreet").count() == 1
-        page.goto(f"{staff_stage.display.url}{table.path}?lang=en")
-        kiosk.until("() => document.body.dataset.round === '1'")
-        assert "5D" not in page.content()
-        visit(kiosk, staff_stage)
-        page.wait_for_selector(f"#alarms {marked}")
-        table.say(seen.Command(name="reveal", operator="maria", reason="turned over"))
-        table.publish()
-        page.wait_for_selector(f'#alarms [data-alert-id="{number}"]:not([data-staff])')
-        assert page.locator(".staff-only").count() == 0
+    table = folded(house="curator", policy="fr_2007")
+    table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
+    table.publish()
+    visit(kiosk, stage)
+    (number,) = [each.data.id for each in table.table.staff_alerts()]
+    marked = f'[data-alert-id="{number}"][data-staff] .staff-only'
+    page.wait_for_selector(f"#alarms {marked}")
+    page.wait_for_selector(f'.tile[data-key="{SITE}.{table.id}"][data-severity="3"] .staff-only')
+    visit(kiosk, stage, f"/pit{table.path}")
+    page.wait_for_selector(f"#alerts-list {marked}")
+    assert page.locator("#alerts-list .discreet").count() == 1
+    page.goto(f"{stage.display.url}{table.path}?lang=en")
+    kiosk.until("() => document.body.dataset.round === '1'")
+    assert "5D" not in page.content()
+    visit(kiosk, stage)
+    page.wait_for_selector(f"#alarms {marked}")
+    table.say(seen.Command(name="reveal", operator="maria", reason="turned over"))
+    table.publish()
+    page.wait_for_selector(f'#alarms [data-alert-id="{number}"]:not([data-staff])')
+    assert page.locator(".staff-only").count() == 0
     kiosk.assert_clean()
 
 

@@ -6,7 +6,7 @@ counts messages that no table sends.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -15,9 +15,9 @@ from playwright.sync_api import Browser
 
 from tests.brokers import Listener
 from tests.browser.chrome import Watched, watch
-from tests.browser.live_tables import Stage, Table, set_stage
+from tests.browser.live_tables import Stage, Table, play_rounds, set_stage
 from tests.browser.painted_board import wait_shows
-from tests.browser.test_corrections import play
+from tests.browser.published_table import FoldedTable
 from tests.commands.command_table import SITE
 
 pytestmark = pytest.mark.mosquitto
@@ -79,7 +79,7 @@ def test_markup_in_names_is_shown_as_text(
     stage: Stage, table: Table, mallory: Listener, browser: Browser
 ) -> None:
     """Over the stream to open pages, and in the data that a page begins with."""
-    play(table, "PB")
+    play_rounds(table, "PB")
     table.order("hold", kind="card_off_table", slot="B1", reason=EVIL)
     table.wait("alert/active", 2)
     with ExitStack() as stack:
@@ -121,7 +121,7 @@ HOSTILE: dict[str, bytes] = {
 def test_what_no_table_sends_changes_no_board_and_is_counted_in_the_pit(
     stage: Stage, table: Table, mallory: Listener, kiosk: Watched, browser: Browser
 ) -> None:
-    play(table, "PBT")
+    play_rounds(table, "PBT")
     kiosk.page.goto(stage.display.url + table.path)
     kiosk.until("(seq) => document.body.dataset.seq === seq", str(table.ledger().seq))
     wait_shows(kiosk, table.ledger())
@@ -135,32 +135,23 @@ def test_what_no_table_sends_changes_no_board_and_is_counted_in_the_pit(
         pit.until("(n) => document.querySelectorAll('#faults-list > li').length >= n", 10)
         pit.assert_clean()
     assert kiosk.page.inner_text("#board") == before
-    play(table, "B")
+    play_rounds(table, "B")
     kiosk.until("() => document.querySelector('[data-count=rounds]').textContent === '4'")
     kiosk.assert_clean()
 
 
-@pytest.mark.parametrize("name", ["nobody", "hall.nobody"])
-def test_an_unknown_table_says_so_and_waits(stage: Stage, kiosk: Watched, name: str) -> None:
-    answer = kiosk.page.goto(f"{stage.display.url}/table/{name}?lang=en")
-    assert answer is not None
+def test_an_unknown_table_says_so_and_appears_when_it_is_heard_of(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded()
+    kiosk.page.goto(f"{stage.display.url}{table.path}?lang=en")
     kiosk.until(_TEXT, "There is no table")
     assert kiosk.page.evaluate("document.body.dataset.fresh") == "unknown"
     assert kiosk.page.is_hidden("#board")
+    table.publish()
+    kiosk.until("() => document.body.dataset.fresh === 'live'")
+    assert kiosk.page.is_visible("#board")
     kiosk.assert_clean()
-
-
-def test_it_appears_by_itself_when_it_is_heard_of(stage: Stage, kiosk: Watched) -> None:
-    with stage.table() as table:
-        name = table.name.rpartition("-")
-        following = f"table-{int(name[2]) + 1}"
-    kiosk.page.goto(f"{stage.display.url}/table/{following}?lang=en")
-    kiosk.until(_TEXT, "There is no table")
-    with stage.table() as table:
-        assert table.name == following
-        kiosk.until("() => document.body.dataset.fresh === 'live'")
-        assert kiosk.page.is_visible("#board")
-        kiosk.assert_clean()
 
 
 def test_an_address_that_is_none_is_answered_without_echo(stage: Stage, kiosk: Watched) -> None:

@@ -123,14 +123,6 @@ def test_a_second_click_does_not_answer_the_next_step(desk: WizardState) -> None
     assert desk.answers.qsize() == 1
 
 
-def test_two_quick_clicks_are_one_answer(desk: WizardState) -> None:
-    desk.begin_step("The plane", "Lay the markers.", "markers")
-    desk.execute(Command(do="next", serial=1))
-    desk.execute(Command(do="next", serial=1))
-    assert desk.answers.qsize() == 1
-    assert desk.snapshot()["wants"] == "", "what is answered is not asked any more"
-
-
 def test_dragging_moves_a_box_or_all_of_them(desk: WizardState) -> None:
     desk.place_boxes(PLANE, layout_named("six"))
     desk.execute(Command(do="box", index=0, x=300, y=300))
@@ -189,30 +181,6 @@ def test_four_points_are_clicked_on_the_page(desk: WizardState) -> None:
     assert desk.clicked_points == []
 
 
-def test_the_page_shows_the_card_and_the_progress(desk: WizardState) -> None:
-    asked, _ = person(desk, ["\n", "\n", "stop\n"])
-    assert asked.plane().size == 90.0
-    assert desk.snapshot()["stage"] == 0
-    asked.card([Card("AS")])
-    told = desk.snapshot()
-    assert told["stages"][told["stage"]] == "13 cards"
-    asked.card([Card("AS")])
-    shown: list[dict[str, Any]] = []
-    step = desk.begin_step
-
-    def stepped(*arguments: Any) -> None:  # noqa: ANN401 - as `step` takes them
-        step(*arguments)
-        shown.append(desk.snapshot())
-
-    desk.begin_step = stepped  # type: ignore[assignment, method-assign]
-    desk.answers.put("")
-    asked.sample(1)
-    assert shown[0]["ask"]["slot"] == "B1"
-    assert shown[0]["ask"]["card"][-1] in "♠♥♦♣"
-    assert shown[0]["ask"]["red"] is (shown[0]["ask"]["card"][-1] in "♥♦")
-    assert shown[0]["hint"][-1] in "SHDC"
-
-
 def test_the_result_is_shown_with_its_faults(page: LocalServer, desk: WizardState) -> None:
     asked, _ = person(desk, [])
     assert json.loads(call(page, "state")[2])["over"] == ""
@@ -226,20 +194,6 @@ def test_the_result_is_shown_with_its_faults(page: LocalServer, desk: WizardStat
     assert told["lines"] == ["to put right: P1: blurred"]
     asked.finish([], "table.toml")
     assert (desk.snapshot()["over"], desk.snapshot()["step"]) == ("good", "Calibrated")
-
-
-def test_the_page_receives_the_last_step(desk: WizardState) -> None:
-    shown: list[dict[str, Any]] = []
-    step = desk.begin_step
-
-    def stepped(*arguments: Any) -> None:  # noqa: ANN401 - as `step` takes them
-        shown.append(desk.snapshot())
-        step(*arguments)
-
-    desk.begin_step = stepped  # type: ignore[assignment, method-assign]
-    desk.finish("Calibrated", "This page can be closed.", good=True, timeout_s=0.0)
-    assert [told["over"] for told in shown] == [""]
-    assert desk.snapshot()["over"] == "good"
 
 
 def test_boxes_keep_their_positions_in_a_repeated_step(desk: WizardState) -> None:
@@ -265,14 +219,3 @@ def test_an_invalid_direction_is_refused(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [f"{said}\n"], throat=True)
     with pytest.raises(UserError, match=f"'{said}'; expected right, left, up or down"):
         asked.throat(PLANE)
-
-
-@pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])
-def test_the_instructions_name_the_clicked_object(
-    desk: WizardState, *, throat: bool, told: str
-) -> None:
-    asked, said = person(desk, ["88x63\n"], throat=throat)
-    with pytest.raises(UserError, match="nobody answers"):
-        asked.plane()
-    assert f"Click {told} corners" in said[-1]
-    assert ("second one" in said[-1]) is not throat, "at the mouth one card is all that is needed"

@@ -59,7 +59,7 @@ def middles(found: BoxProposal, *shift: float) -> dict[Slot | None, Floats]:
     }
 
 
-@pytest.mark.parametrize("seed", range(volume(2, 12)))
+@pytest.mark.parametrize("seed", range(volume(1, 6)))
 def test_the_boxes_of_a_felt_are_found_wherever_the_markers_lay(folder: Path, seed: int) -> None:
     image, profile = table(folder, seed)
     rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_the_boxes_of_a_felt_are_found_wherever_the_markers_lay(folder: Path, se
             assert box.turn == place.turn
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", sample(LAYOUTS, 3))
 def test_the_slots_are_those_of_the_layout(folder: Path, name: str) -> None:
     image, profile = table(folder, 0)
     layout = layout_named(name)
@@ -111,7 +111,7 @@ def test_five_boxes_give_no_proposal(missing: int) -> None:
     assert propose_boxes(*drawn(five), layout_named("six")) is None
 
 
-@pytest.mark.parametrize("seed", range(volume(2, 20)))
+@pytest.mark.parametrize("seed", range(volume(2, 8)))
 def test_other_outlines_do_not_hide_the_six(seed: int) -> None:
     rng = np.random.default_rng(seed)
     others = [(*rng.uniform((-500, -250), (500, 250)), *rng.uniform(60, 130, 2)) for _ in range(4)]
@@ -121,17 +121,6 @@ def test_other_outlines_do_not_hide_the_six(seed: int) -> None:
     there = middles(found)
     for box in layout_named("six"):
         assert math.dist(there[box.slot], (box.x, box.y)) < CLOSE_MM
-
-
-def test_noise_and_half_the_light_change_nothing(folder: Path) -> None:
-    image, profile = table(folder, 1)
-    noise = np.random.default_rng(1).normal(0, 4, image.shape)
-    dim = np.clip(image * 0.5 + noise, 0, 255).astype(np.uint8)
-    found = propose_boxes(dim, plane_of(profile), layout_named("six"))
-    assert found is not None
-    for slot, middle in middles(found).items():
-        (place,) = (each for each in profile.place if each.slot is slot)
-        assert math.dist(middle, place.centre) < CLOSE_MM
 
 
 def test_boxes_below_one_another_are_a_hand_too() -> None:

@@ -17,7 +17,6 @@ from calibration.camera.shown_cards import (
     ShownCard,
     choose_threshold,
     fit_window,
-    min_index_pixels,
 )
 from drivers.camera.image import Image
 from drivers.camera.profile.sections import IndexWindow
@@ -71,22 +70,11 @@ def test_no_other_window_is_tried_where_the_usual_one_is_certain_of_all_cards(
     assert fit.window == IndexWindow()
 
 
-def test_a_card_that_gets_no_name_does_not_count_as_certain() -> None:
-    style = next(islice(styles(), 1, None))
-    fit = fit_window(Recogniser(sharpness=9.0), [shown(name, style) for name in CARDS])
-    assert (fit.usual, fit.fitted) == (0, 0)
-
-
-def test_the_best_window_is_never_worse_than_the_usual_one() -> None:
-    style = next(islice(styles(), 2, None))
-    fit = fit_window(Recogniser(), [shown(name, style, 0.8) for name in CARDS])
-    assert fit.fitted >= fit.usual
-
-
 def test_an_index_far_from_the_edges_gets_a_window_further_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shown_cards, "_SHIFTS", (0.0, 0.08))
+    monkeypatch.setattr(shown_cards, "_SCALES", (0.85, 1.0))
     style = replace(next(islice(styles(), 2, None)), left=0.12, top=0.12, rank_height=0.1)
     recogniser = Recogniser()
     fit = fit_window(recogniser, [shown(name, style) for name in (*CARDS, "5D", "9S", "QH")])
@@ -137,7 +125,3 @@ def test_cards_of_the_previous_deck_are_removed(tmp_path: Path) -> None:
     kept = load_cards(tmp_path)
     assert list(kept) == ["A"], "the back and the king are those of another deck"
     assert np.array_equal(kept["A"], blue)
-
-
-def test_the_minimum_pixels_are_at_least_the_recognisers() -> None:
-    assert min_index_pixels() >= 28

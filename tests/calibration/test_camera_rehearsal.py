@@ -24,7 +24,7 @@ from calibration.camera.rehearsal import (
     play_live,
     record_video,
 )
-from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
+from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable, TableState
 from calibration.terminal import Terminal
 from drivers.camera.profile.file import load_profile
 from drivers.camera.profile.sections import Camera
@@ -55,7 +55,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(command, words, catch_exceptions=False)
 
 
-@pytest.mark.parametrize("station", sample(["overhead", "throat"], 2))
+@pytest.mark.parametrize("station", sample(["throat", "overhead"], 2))
 def test_a_recorded_rehearsal_is_calibrated_by_its_script(
     tmp_path: Path, station: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,16 +124,6 @@ def test_typed_commands_are_executed(table: SimulatedTable) -> None:
             table.execute(line)
 
 
-def test_another_card_on_the_same_place_changes_the_image(table: SimulatedTable) -> None:
-    pictures = [
-        table.picture(TableState(cards={Slot.P1: LyingCard(Card(name), 0.0, 0.0, 0.0)}))
-        for name in ("AS", "KD", "7H")
-    ]
-    for one, other in ((0, 1), (1, 2)):
-        apart = np.abs(pictures[one].astype(int) - pictures[other]).max()
-        assert apart > 100
-
-
 def test_commands_are_played_live(table: SimulatedTable, tmp_path: Path) -> None:
     path, lines, said = tmp_path / "eye", Queue[str](), list[str]()
     opened, stopping = Queue[str](), threading.Event()
@@ -186,8 +176,3 @@ def test_long_lines_are_wrapped_for_a_terminal() -> None:
     assert all(line.startswith("        ") for line in others)
     assert max(map(len, (first, *others))) < 80
     assert (empty, len(path)) == ("", 98)
-
-
-@pytest.mark.parametrize("width", [0, 1, 2, 5])
-def test_a_terminal_without_width_loses_no_text(width: int) -> None:
-    assert wrap_lines("    so many words", width).split() == ["so", "many", "words"]

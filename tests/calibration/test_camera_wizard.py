@@ -17,21 +17,16 @@ import pytest
 from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.layout import (
-    LAYOUTS,
-    layout_named,
     pixel_budgets,
-    places_of,
     watched_places,
 )
 from calibration.camera.output import list_faults, reader_configuration, write_result
-from calibration.camera.plane import Plane, projection_of
+from calibration.camera.plane import projection_of
 from calibration.camera.reference_comparison import FindingKind
 from calibration.camera.report import render_report
 from calibration.camera.scripted_dialogue import (
     CardStep,
-    LayoutStep,
     PlaneStep,
-    Script,
     ScriptedDialogue,
     ThroatStep,
     load_script,
@@ -85,16 +80,6 @@ def test_the_places_are_at_their_true_positions() -> None:
         assert np.abs(off).max() < 1.0
 
 
-def test_layouts_have_every_slot_and_a_mirrored_form() -> None:
-    for name, boxes in LAYOUTS.items():
-        assert {box.slot for box in boxes} >= set(Slot)
-        assert len(places_of(boxes)) == (7 if "seven" in name else 6)
-    player = {name: LAYOUTS[name][0].x for name in ("six", "six-mirrored")}
-    assert player["six"] == -player["six-mirrored"] < 0
-    with pytest.raises(UserError, match="expected one of six"):
-        layout_named("eight")
-
-
 @pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
 @pytest.mark.parametrize("turn", [0, 90])
 def test_the_throat_window_has_room_for_a_card(way: tuple[float, float], turn: int) -> None:
@@ -135,19 +120,6 @@ def test_the_report_is_self_contained() -> None:
     assert "<script" not in page
     assert page.count("data:image/jpeg") == 2 + 5 + 1, "table, plane, cards, the back"
     assert page.count('class="set"') == 1
-
-
-def test_only_an_overhead_report_asks_for_the_lens() -> None:
-    made = result()
-    one = replace(made, markers=made.markers[:1], plane=made.plane._replace(lens=None))
-    table = render_report(one)
-    assert "The lens is not known: that takes two or more." in table
-    assert "off the others" not in table, "there are none"
-    window = ((-90.0, -60.0), (90.0, -60.0), (90.0, 60.0), (-90.0, 60.0))
-    throat = Throat(window=window, direction=(1.0, 0.0))
-    mouth = render_report(replace(one, station="throat", throat=throat, places=()))
-    assert "<h2>The shoe's throat</h2>" in mouth
-    assert "The lens" not in mouth
 
 
 def test_an_unproven_risk_is_reported_with_the_proven_one() -> None:
@@ -269,42 +241,6 @@ def test_a_plane_that_cannot_be_fitted_ends_the_run() -> None:
     broken = msgspec.structs.replace(script(), plane=PlaneStep(at=1.0, size=SIDE))
     with pytest.raises(UserError, match="no marker found"):
         calibrate(shelf(), ScriptedDialogue(broken, None), WANTED)
-
-
-def test_a_layout_outside_the_image_ends_the_run() -> None:
-    plain = msgspec.structs.replace(
-        script(),
-        plane=PlaneStep(
-            at=0.0, points=((600, 300), (700, 300), (700, 400), (600, 400)), rectangle=(60, 60)
-        ),
-        layout=LayoutStep(x=900.0),
-    )
-    with pytest.raises(UserError, match="outside the picture"):
-        calibrate(shelf(), ScriptedDialogue(plain, None), WANTED)
-
-
-class Corrected(ScriptedDialogue):
-    """Steps with a layout outside the image, then with the correct one."""
-
-    def __init__(self, script: Script) -> None:
-        super().__init__(script, None)
-        self.planes: list[Plane] = []
-
-    def layout(self, plane: Plane, empty: Image) -> LayoutStep:
-        self.planes.append(plane)
-        right = super().layout(plane, empty)
-        return right if self.planes[1:] else LayoutStep(x=900.0, turn=20.0)
-
-    def ask_retry(self, fault: str) -> bool:
-        return "outside the picture" in fault and len(self.planes) == 1
-
-
-def test_a_repeated_layout_uses_the_same_plane() -> None:
-    dialogue = Corrected(msgspec.structs.replace(script(), card=(), back=None, sample=()))
-    found = calibrate(shelf(), dialogue, WANTED)
-    first, second = dialogue.planes
-    assert np.array_equal(first.homography, second.homography)
-    assert np.allclose(found.plane.homography, result().plane.homography)
 
 
 def test_too_few_pixels_are_reported_with_advice() -> None:

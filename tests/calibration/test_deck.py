@@ -21,9 +21,7 @@ from click.testing import CliRunner, Result
 from calibration.deck_learning import (
     DeckError,
     DeckLearning,
-    DeckVerification,
     ScannedDeck,
-    deck_order,
     part_of,
 )
 from calibration.deck_scanning import Scan, scan_deck
@@ -213,27 +211,6 @@ def test_two_decks_show_whether_their_codes_are_unique(
     assert tomllib.loads(shown) == {"cards_file": "deck.toml"} | settings
 
 
-def test_the_next_card_is_asked_for_in_large_words() -> None:
-    deck = ScannedDeck(driver="line-scanner", decks=8)
-    learning = DeckLearning(deck, unique_codes=False)
-    assert learning.prompt()[-1] == "  card 1 of 52, deck 1 of 8:  ACE OF SPADES (AS)"
-    for code in EAN:
-        learning.take(code)
-    for code in list(EAN)[:16]:
-        learning.take(code)
-    assert learning.prompt()[-1] == "  card 17 of 52, deck 2 of 8:  FOUR OF HEARTS (4H)"
-    assert not learning.is_complete
-
-
-def test_the_order_of_the_suits_is_chosen() -> None:
-    new_deck = deck_order("SDch")
-    assert sorted(new_deck) == sorted(DECK)
-    assert (new_deck[0], new_deck[13], new_deck[26], new_deck[51]) == ("AS", "AD", "KC", "AH")
-    for wrong in ("", "SHD", "SSHD", "SHDCX"):
-        with pytest.raises(UserError, match="expected each of S, H, D and C once"):
-            deck_order(wrong)
-
-
 def learned(codes: Iterable[str], *, decks: int = 1, unique: bool = False) -> DeckLearning:
     deck = ScannedDeck(driver="x", decks=decks, scans=tuple(codes))
     return DeckLearning(deck, unique_codes=unique)
@@ -335,16 +312,6 @@ def test_a_damaged_or_unread_card_is_asked_for_again(
     assert sum("scan that card again" in line for line in said) == 2
 
 
-def test_a_scanner_that_waits_for_an_answer_gets_it(
-    reader_of: Callable[..., ScriptedReader],
-) -> None:
-    options = {"preset": "olivetti"}
-    reader = reader_of(*(f"\x02{code}\x03".encode() for code in EAN))
-    learning = DeckLearning(ScannedDeck(driver="line-scanner"), unique_codes=False)
-    assert scan_deck(scan_of(create_driver("line-scanner", options), Event(), []), learning)
-    assert reader.written == [b"\x06"] * 52
-
-
 def test_scanning_goes_on_where_it_was_stopped(
     tmp_path: Path, reader_of: Callable[..., ScriptedReader]
 ) -> None:
@@ -376,15 +343,6 @@ def test_scanning_goes_on_where_it_was_stopped(
     assert not part_of(out).exists()
 
 
-def test_new_begins_again(tmp_path: Path, reader_of: Callable[..., ScriptedReader]) -> None:
-    out = tmp_path / "deck.toml"
-    deck = {"version": 1, "driver": "line-scanner", "scans": ["wrong"]}
-    part_of(out).write_text(json.dumps(deck))
-    reader_of(*lines_of(EAN))
-    result = run("--port", "/dev/none", "--driver", "line-scanner", "--out", out, typed="new\n")
-    assert result.exit_code == 0, result.output
-
-
 def test_a_part_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     out = tmp_path / "deck.toml"
     for content in ("", "{}", '{"driver": "x", "scans": 3}', "\udcff"):
@@ -393,16 +351,6 @@ def test_a_part_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
         assert result.exit_code == 2
         assert f"remove {part_of(out)} to begin again" in result.output
         assert result.output.count("\n") == 1
-
-
-def test_a_part_that_contradicts_itself_is_one_line(tmp_path: Path) -> None:
-    out = tmp_path / "deck.toml"
-    for scans, said in ((["one", "one"], "one was learned for"), (["x"] * 53, "x was learned")):
-        deck = {"driver": "line-scanner", "scans": scans}
-        part_of(out).write_text(json.dumps(deck))
-        result = run("--port", "/dev/none", "--driver", "line-scanner", "--out", out, "--yes")
-        assert result.exit_code == 1
-        assert f"shoe-daemon: {part_of(out)}: {said}" in result.output
 
 
 def test_a_keyboard_is_grabbed_and_learned(
@@ -510,17 +458,6 @@ def test_a_capture_with_a_fault_writes_no_profile(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == [source]
 
 
-def test_a_card_scanned_twice_at_once_is_one_card(tmp_path: Path) -> None:
-    lines = [
-        CaptureLine(raw, number * 2_000_000 + again)
-        for number, raw in enumerate(lines_of(EAN), 1)
-        for again in (0, 200_000)
-    ]
-    source, out = tmp_path / "deck.cap", tmp_path / "deck.toml"
-    write_capture(source, {"driver": "line-scanner"}, lines)
-    assert run("--port", f"file:{source}", "--out", out).exit_code == 0
-
-
 def test_strangers_and_missing_cards_are_named(tmp_path: Path) -> None:
     out = tmp_path / "deck.toml"
     whole = capture(tmp_path / "deck.cap", EAN)
@@ -533,17 +470,6 @@ def test_strangers_and_missing_cards_are_named(tmp_path: Path) -> None:
     bad = run("--port", f"file:{others}", "--verify", out)
     assert bad.exit_code == 1
     assert bad.output.endswith(f"{out}: strangers: 4006381333931; not scanned: QC, KC\n")
-
-
-def test_a_tag_is_verified_however_it_is_written(tmp_path: Path) -> None:
-    table = tmp_path / "tags.toml"
-    table.write_text('"04:a2:b3" = "AS"\n')
-    driver = create_driver("json-lines", {"cards_file": str(table)})
-    code = driver.code_in(b'{"card_uid":"04A2B3"}\n')
-    assert code is not None
-    verification = DeckVerification(driver.codes())
-    verification.take(code)
-    assert verification.is_complete
 
 
 @pytest.mark.parametrize("name", ["line-scanner", "json-lines", "keyboard"])
@@ -562,21 +488,6 @@ def test_any_bytes_have_a_code_that_a_table_can_have_or_none(name: str) -> None:
             code = driver.code_in(raw)
             if code is not None:
                 card_table({code: "AS"})
-
-
-def test_a_reader_that_names_its_cards_has_nothing_to_learn(tmp_path: Path) -> None:
-    result = run("--port", "/dev/none", "--driver", "bee-tek")
-    assert result.exit_code == 2
-    assert "its reader names the cards" in result.output
-    assert run("--port", "/dev/none").output.startswith("shoe-daemon: --driver: missing")
-
-
-def test_a_line_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
-    out = tmp_path / "deck.toml"
-    result = run("--port", tmp_path / "none", "--driver", "line-scanner", "--out", out, "--yes")
-    assert result.exit_code == 2
-    assert "No such file" in result.output
-    assert not list(tmp_path.iterdir())
 
 
 class TestProfileErrors:
@@ -632,14 +543,6 @@ class TestDoctor:
         assert verdict == "good"
         assert "52 codes of 1 decks, learned 20" in text
 
-    def test_tags_that_are_used_as_barcodes_are_bad(self, tmp_path: Path) -> None:
-        codes = [f"{code}{deck}" for deck in range(2) for code in EAN]
-        source, out = capture(tmp_path / "deck.cap", codes), tmp_path / "deck.toml"
-        run("--port", f"file:{source}", "--out", out, "--decks", 2)
-        found = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
-        text = "was learned with other settings: unique_codes was True, and is the default"
-        assert ["bad", f"{out} {text}"] in found
-
     def test_another_reader_is_bad(self, tmp_path: Path) -> None:
         source, out = capture(tmp_path / "deck.cap", EAN), tmp_path / "deck.toml"
         run("--port", f"file:{source}", "--out", out)
@@ -651,13 +554,6 @@ class TestDoctor:
         found = self.findings(tmp_path, "json-lines", 'cards_file = "deck.toml"')
         assert ["bad", "note"][0] in {verdict for verdict, _ in found}
         assert any("driver was 'line-scanner', and is 'json-lines'" in text for _, text in found)
-
-    def test_missing_cards_are_bad(self, tmp_path: Path) -> None:
-        table = "\n".join(f'"{code}" = "{card}"' for code, card in list(EAN.items())[:-1])
-        (tmp_path / "deck.toml").write_text(table)
-        ((verdict, text),) = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
-        assert verdict == "bad"
-        assert "1 of 52 cards lack a code: KC" in text
 
     def test_a_table_that_was_changed_by_hand_is_noted(self, tmp_path: Path) -> None:
         source, out = capture(tmp_path / "deck.cap", EAN), tmp_path / "deck.toml"

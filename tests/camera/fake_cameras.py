@@ -40,7 +40,7 @@ def dark_jpeg(grey: int) -> bytes:
 
 def draw_all() -> None:
     """Draw in advance, so that no reader waits for the drawing."""
-    for number in range(8):
+    for number in range(4):
         for card in (None, "AS"):
             jpeg(card, number)
     jpeg("KD", 1)
@@ -82,7 +82,7 @@ class Visit:
     def pictures(self, card: str | None = None, count: int | None = None, **how: bool) -> None:
         number = 0
         while count is None or number < count:
-            self.picture(jpeg(card, number % 8), **how)
+            self.picture(jpeg(card, number % 4), **how)
             number += 1
 
     def wait(self) -> None:

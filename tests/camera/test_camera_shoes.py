@@ -22,6 +22,7 @@ from shoe_daemon.table.options import Options, ResultOn
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import from_microseconds
 from tests.brokers import Mosquitto, mosquitto
+from tests.volume import sample
 
 __all__ = ["mosquitto"]
 
@@ -30,7 +31,7 @@ DEALT = (Slot.P1, "9S"), (Slot.B1, "2D"), (Slot.P2, "KH"), (Slot.B2, "5C")
 ROUND = DealtRound(1, 1, tuple((slot, Card(card)) for slot, card in DEALT))
 
 
-@pytest.mark.parametrize("station", ["overhead", "throat"])
+@pytest.mark.parametrize("station", sample(["overhead", "throat"], 2))
 def test_a_shoe_goes_from_pixels_to_the_broker(station: str, mosquitto: Mosquitto) -> None:
     wishes = Namespace(station=station, rounds=1, trouble_rate=0.0)
     verdict = play(settings_of(4, wishes), "", mosquitto.port)
@@ -74,32 +75,8 @@ def test_a_round_with_another_card_and_no_word_is_silent() -> None:
     assert "told NOTHING" in verdict.why[0]
 
 
-def test_a_round_of_which_nothing_is_ever_said_is_silent() -> None:
-    assert judged(heard(**OVERHEAD)).silent == 1
-
-
 def test_a_round_that_waits_for_a_person_is_held() -> None:
     unread = [*placed(*DEALT[:3]), seen.Unreadable(slot=Slot.B2), seen.TableCleared()]
     verdict = judged(heard(*unread, hold_from=3, **OVERHEAD))
     assert (verdict.held, verdict.silent) == (1, 0)
     assert "unreadable_card" in verdict.reasons
-
-
-def test_a_round_whose_wrong_result_is_shown_with_a_word_is_told_not_held() -> None:
-    wrong = (*DEALT[:3], (Slot.B2, "6C"))
-    late = [*placed(*wrong), seen.DeviceError(cause=seen.Cause.OTHER), seen.TableCleared()]
-    verdict = judged(heard(*late, **OVERHEAD))
-    assert (verdict.told, verdict.held, verdict.silent) == (1, 0, 0)
-
-
-def test_a_camera_that_is_lost_is_told_for_as_long_as_it_is_lost() -> None:
-    rounds = [Dealt(ROUND, None, float(at)) for at in (0, 10, 20)]
-    verdict = Verdict("overhead", 1)
-    judge(verdict, rounds, heard(seen.Link(up=False, detail="gone"), **OVERHEAD), BEGIN)
-    assert (verdict.held, verdict.silent) == (3, 0)
-
-
-def test_the_same_seed_is_the_same_table() -> None:
-    wishes = Namespace(station="throat", rounds=3, trouble_rate=0.5)
-    assert settings_of(7, wishes) == settings_of(7, wishes)
-    assert settings_of(7, wishes) != settings_of(8, wishes)

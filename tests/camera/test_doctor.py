@@ -6,6 +6,7 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
@@ -40,17 +41,20 @@ def test_a_working_camera_and_its_evidence_folder_pass(
     assert kept[1] == f"keeps pictures and clips in {tmp_path}/evidence: 1 there"
 
 
-def test_an_impossible_evidence_folder_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("evidence", "verdict", "text"),
+    [
+        ("file/below", "bad", "cannot keep pictures: {}/file is no folder that can be written"),
+        ("", "note", "no dispute can be looked at"),
+    ],
+)
+def test_an_impossible_evidence_folder_fails_and_none_is_noted(
+    evidence: str, verdict: str, text: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("no folder")
-    verdict, text = _findings(tmp_path, 'evidence = "file/below"')["reader eye"][1]
-    assert verdict == "bad"
-    assert text == (f"cannot keep pictures: {tmp_path}/file is no folder that can be written")
-
-
-def test_disabled_evidence_is_reported(tmp_path: Path) -> None:
-    verdict, text = _findings(tmp_path, 'evidence = ""')["reader eye"][1]
-    assert verdict == "note"
-    assert "no dispute can be looked at" in text
+    found, told = _findings(tmp_path, f'evidence = "{evidence}"')["reader eye"][1]
+    assert found == verdict
+    assert text.format(tmp_path) in told
 
 
 def test_a_used_preview_port_does_not_fail_the_camera(tmp_path: Path) -> None:

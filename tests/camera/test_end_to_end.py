@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from drivers.camera.image import VideoFrame
 from drivers.camera.line import make_station
 from drivers.camera.options import CameraOptions
@@ -20,7 +18,6 @@ from drivers.transport import LineError
 from shoe_daemon.table.observations import TableCleared
 from tests.camera.event_comparison import Judged, hands
 from tests.camera.profiles import simulated_profile
-from tests.volume import volume
 
 
 def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object, ...]]]:
@@ -44,14 +41,6 @@ def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object,
     table.say(station.finish(), now)
     table.observe(TableCleared(), now + 60)
     return table, dealt  # type: ignore[return-value]
-
-
-@pytest.mark.skipif(not volume(0, 1), reason="test_camera_shoes has a clean round of each station")
-@pytest.mark.parametrize("station", Station)
-def test_a_clean_round_is_exact(station: Station, tmp_path: Path) -> None:
-    settings = Settings(station=station, seed=1, rounds=1, pause=0.1)
-    table, dealt = played(settings, tmp_path)
-    assert table.rounds() == [(dealt[0], False)]
 
 
 def test_no_round_is_silently_wrong(tmp_path: Path) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from drivers.camera.messages import CameraDecoder, Say, Statement, encode_statement
 from drivers.driver import FrameKind
@@ -68,15 +64,6 @@ def test_watching_is_a_repeated_frame() -> None:
     assert frame.observations == ()
 
 
-@given(st.lists(st.integers(0, len(WHOLE)), max_size=12))
-def test_lines_decode_the_same_in_any_pieces(cuts: list[int]) -> None:
-    whole = CameraDecoder().feed(WHOLE, 0.0)
-    decoder = CameraDecoder()
-    ends = sorted({0, *cuts, len(WHOLE)})
-    pieces = [WHOLE[a:b] for a, b in pairwise(ends)]
-    assert [frame for piece in pieces for frame in decoder.feed(piece, 0.0)] == whole
-
-
 @pytest.mark.parametrize("first", [1, 4095, 4096, 4097, len(TOO_LONG) - 1, len(TOO_LONG)])
 def test_no_part_of_an_overlong_line_is_a_card(first: int) -> None:
     data = TOO_LONG + PLACED
@@ -87,14 +74,3 @@ def test_no_part_of_an_overlong_line_is_a_card(first: int) -> None:
     *noise, good = whole
     assert {frame.kind for frame in noise} == {FrameKind.NOISE}
     assert good.raw == PLACED
-
-
-@given(st.lists(st.binary(max_size=6000), max_size=4))
-def test_any_bytes_decode_without_loss(pieces: list[bytes]) -> None:
-    decoder = CameraDecoder()
-    frames = [frame for piece in pieces for frame in decoder.feed(piece, 0.0)]
-    joined = b"".join(frame.raw for frame in frames)
-    assert b"".join(pieces).startswith(joined)
-    assert len(b"".join(pieces)) - len(joined) <= 4096
-    decoder.reset()
-    assert decoder.feed(WHOLE, 0.0) == CameraDecoder().feed(WHOLE, 0.0)

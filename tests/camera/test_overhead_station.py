@@ -19,10 +19,10 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.sections import Profile
 from drivers.transport import LineError
 from tests.camera.known_deck_recogniser import ByHeart
-from tests.camera.overhead_scene import CENTRES, Scene, deck, loaded, on
+from tests.camera.overhead_scene import CENTRES, Scene, loaded, on
 from tests.volume import sample
 
-FPS = 15
+FPS = 10
 Told = list[tuple[str, str | None, str | None]]
 
 
@@ -335,16 +335,6 @@ def test_moving_the_camera_over_cards_names_none_wrongly(
     assert len(table.said) == len(LAID)
 
 
-def test_moving_the_camera_off_the_cards_does_not_clear_the_table(
-    table: Watched,
-) -> None:
-    table.show(Scene((on("P1", "10D"),)), 1)
-    before = len(table.said)
-    with pytest.raises(LineError):
-        table.show(Scene((on("P1", "10D"),), shift=(0.0, -90.0)), 6)
-    assert told(table.said[before:]) == []
-
-
 def test_a_camera_that_changes_to_night_mode_is_reported(table: Watched) -> None:
     table.show(Scene(LAID), 1)
     colour = drawn(Scene(LAID), 0)
@@ -352,8 +342,8 @@ def test_a_camera_that_changes_to_night_mode_is_reported(table: Watched) -> None
     dark = np.asarray(colour // 64, np.uint8)  # a lamp that fails is another fault
     for image, fails in ((dark, False), (colour, False), (grey, True)):
         with pytest.raises(LineError, match="night mode") if fails else nullcontext():
-            for number in range(80):
-                table.now += 1 / FPS
+            for number in range(24):
+                table.now += 0.25
                 table.station.process(VideoFrame(np.asarray(image, np.uint8), table.now, number))
 
 
@@ -384,7 +374,3 @@ def test_nothing_is_read_while_nothing_moves(table: Watched) -> None:
     before = table.reader.reads
     table.show(Scene((on("P1", "AS"),)), 2)
     assert table.reader.reads == before
-
-
-def test_the_decks_are_not_those_of_training() -> None:
-    assert deck(0) != deck(1)

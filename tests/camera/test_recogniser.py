@@ -27,7 +27,7 @@ def recogniser() -> Recogniser:
 
 
 def test_every_card_of_unseen_decks_is_read_and_none_is_wrong(recogniser: Recogniser) -> None:
-    accepted, decks = 0, volume(1, 4)
+    accepted, decks = 0, volume(1, 2)
     for seed, card in enumerate(DECK * decks):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
@@ -51,7 +51,7 @@ def test_one_end_is_enough(recogniser: Recogniser) -> None:
 
 
 def test_an_index_alone_is_read(recogniser: Recogniser) -> None:
-    right, cards = 0, sample(enumerate(DECK), 2)
+    right, cards = 0, sample(enumerate(DECK), 4)
     for seed, card in cards:
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
@@ -63,7 +63,7 @@ def test_an_index_alone_is_read(recogniser: Recogniser) -> None:
 
 def test_a_card_on_top_does_not_name_the_one_below(recogniser: Recogniser) -> None:
     deck = DECKS[3]
-    for seed, lower in enumerate(DECK[::3]):
+    for seed, lower in enumerate(sample(DECK[::3], 3)):
         upper = DECK[(21 * seed + 5) % len(DECK)]
         below, above = (face(card, deck, 160) for card in (lower, upper))
         _lay_over(below, above, right=(0.08, 0.12, 0.16, 0.2)[3 * seed % 4])
@@ -79,21 +79,15 @@ def _lay_over(below: NDArray[np.uint8], above: NDArray[np.uint8], right: float) 
     cv2.line(below, (x, 0), (x, height), (120, 120, 120))
 
 
-def test_a_back_is_no_card(recogniser: Recogniser) -> None:
-    for seed, deck in enumerate(DECKS):
-        image, quad = photo(back(deck, 160), deck, seed)
-        assert recogniser.read(image, quad).card is None, seed
-
-
-def test_blank_paper_is_no_card(recogniser: Recogniser) -> None:
-    for seed, deck in enumerate(DECKS):
-        blank = np.full_like(back(deck, 160), 245)
-        image, quad = photo(blank, deck, seed)
-        assert recogniser.read(image, quad).card is None, seed
+def test_backs_and_blank_paper_are_no_cards(recogniser: Recogniser) -> None:
+    for seed, deck in sample(enumerate(DECKS), 4):
+        printed = back(deck, 160)
+        for side in (printed, np.full_like(printed, 245)):
+            assert recogniser.read(*photo(side, deck, seed)).card is None, seed
 
 
 def test_a_card_read_crosswise_is_not_named(recogniser: Recogniser) -> None:
-    for seed, card in sample(enumerate(DECK), 5):
+    for seed, card in sample(enumerate(DECK[::2]), 4):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
         assert recogniser.read(image, np.roll(quad, 1, 0)).card is None, (seed, card)
@@ -101,7 +95,7 @@ def test_a_card_read_crosswise_is_not_named(recogniser: Recogniser) -> None:
 
 def test_the_table_is_no_card(recogniser: Recogniser) -> None:
     chance = np.random.default_rng(3)
-    for seed in range(volume(10, 40)):
+    for seed in range(volume(5, 20)):
         coarse = chance.integers(0, 256, (9, 12, 3)).astype(np.uint8)
         image = cv2.resize(coarse, (420, 360), interpolation=cv2.INTER_CUBIC)
         quad = np.array([[100, 80], [210, 85], [205, 240], [95, 235]], np.float32)
@@ -109,7 +103,7 @@ def test_the_table_is_no_card(recogniser: Recogniser) -> None:
 
 
 def test_a_soft_card_is_not_named(recogniser: Recogniser) -> None:
-    for seed, card in sample(enumerate(DECK), 5):
+    for seed, card in sample(enumerate(DECK[::2]), 4):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed, blur=7)
         assert recogniser.read(image, quad).card is None, (seed, card)
@@ -131,7 +125,7 @@ def test_blur_makes_fewer_readings_but_no_wrong_ones(recogniser: Recogniser) -> 
 def test_poor_light_is_not_taken_for_blur(
     recogniser: Recogniser, lamp: tuple[float, float, float], share: float
 ) -> None:
-    accepted, cards = 0, DECK[::3]
+    accepted, cards = 0, sample(DECK[::3], 2)
     for seed, card in enumerate(cards):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
@@ -145,7 +139,7 @@ def test_poor_light_is_not_taken_for_blur(
 
 
 def test_noise_does_not_make_a_soft_card_clear(recogniser: Recogniser) -> None:
-    for seed, card in enumerate(DECK[::5]):
+    for seed, card in enumerate(sample(DECK[::5], 3)):
         deck = DECKS[seed % len(DECKS)]
         soft, quad = photo(face(card, deck, 160), deck, seed, blur=6)
         noise = np.random.default_rng(seed).normal(0, 12, soft.shape)

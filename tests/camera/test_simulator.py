@@ -41,39 +41,51 @@ def _likest(seen: NDArray[np.uint8], wish: Settings) -> Card:
     return max(DECK, key=likeness)
 
 
-def _still(scene: Scene) -> Shot:
+def _still(seed: int) -> tuple[Scene, Shot]:
     """Give the picture with the most cards in it, face up, under nothing."""
-    return max(
-        shots(scene, lambda truth: len(truth.cards) >= 4 and not truth.moving),
-        key=lambda shot: sum(
-            card.face_up and not card.covered and not card.overlapped for card in shot.truth.cards
+
+    def scene() -> Scene:
+        return table(seed=seed, width=1280, height=720, fps=2)
+
+    best = max(
+        (truth for truth in scene().truths() if len(truth.cards) >= 4 and not truth.moving),
+        key=lambda truth: sum(
+            card.face_up and not card.covered and not card.overlapped for card in truth.cards
         ),
     )
+    shown = scene()
+    return shown, shots(shown, lambda truth: truth.at == best.at, 1)[0]
 
 
 @pytest.mark.parametrize("seed", sample([1, 6], 2))
 def test_the_card_at_its_corners_is_the_card(seed: int) -> None:
-    scene = table(seed=seed, width=1280, height=720, fps=2)
-    shot = _still(scene)
+    scene, shot = _still(seed)
     free = [card for card in shot.truth.cards if card.face_up and not card.overlapped]
     assert len(free) >= 4
     for lying in free:
         assert _likest(_flat(shot, lying), scene.settings) is lying.card
 
 
-def _inside(truth: Truth) -> bool:
-    return any(60 < x < 1220 for card in truth.cards for x, _ in card.quad[::2])
+def _whole(truth: Truth) -> list[CardTruth]:
+    """The cards that are whole in the picture."""
+    return [card for card in truth.cards if all(60 < x < 1220 for x, _ in card.quad)]
 
 
 def test_the_card_that_passes_the_mouth_is_the_card() -> None:
     scene = mouth(seed=4, width=1280, height=720, fps=30.0)
     dealt = scene.playing
     assert dealt is not None
+    slots: set[str | None] = set()
+
+    def is_new(truth: Truth) -> bool:
+        new = {card.slot for card in _whole(truth)} - slots
+        slots.update(new)
+        return bool(new)
+
     seen = {
         lying.slot: _likest(_flat(shot, lying), scene.settings)
-        for shot in shots(scene, _inside)
-        for lying in shot.truth.cards
-        if all(60 < x < 1220 for x, _ in lying.quad)
+        for shot in shots(scene, is_new)
+        for lying in _whole(shot.truth)
     }
     assert seen == dict(dealt.cards)
 
@@ -105,7 +117,7 @@ def test_the_same_seed_shows_the_same(station: Station) -> None:
     def some(seed: int) -> list[bytes]:
         scene = table(seed=seed, station=station)
         return [
-            shot.image.tobytes() for shot in islice(scene.frames(), 12) if shot.image is not None
+            shot.image.tobytes() for shot in islice(scene.frames(), 3) if shot.image is not None
         ]
 
     assert some(8) == some(8)
@@ -115,43 +127,11 @@ def test_the_same_seed_shows_the_same(station: Station) -> None:
 def test_pictures_may_be_skipped_without_changing_the_others() -> None:
     every = table(seed=8, noise=0.0, fps=8)
     fewer = table(seed=8, noise=0.0, fps=2)
-    pairs = list(zip(islice(every.frames(), 0, 60, 4), islice(fewer.frames(), 15), strict=True))
+    pairs = list(zip(islice(every.frames(), 0, 24, 4), islice(fewer.frames(), 6), strict=True))
     assert pairs
     for one, other in pairs:
         assert one.truth == other.truth
         assert np.array_equal(one.image, other.image)  # type: ignore[arg-type]
-
-
-def test_the_sensor_never_gives_the_same_picture_twice() -> None:
-    scene = table(seed=8)
-    one, other = (shot.image for shot in islice(scene.frames(), 2))
-    assert one is not None
-    assert other is not None
-    assert not np.array_equal(one, other)
-    assert float(np.abs(one.astype(int) - other).mean()) < 6
-
-
-def test_cards_are_dealt_face_down_squeezed_and_turned_over() -> None:
-    scene = table(seed=3, turned=1.0, squeezed=1.0)
-    down = up = 0
-    for truth in scene.truths():
-        down += any(not card.face_up for card in truth.cards)
-        up += any(card.face_up for card in truth.cards)
-    assert down > 5
-    assert up > 5
-
-
-def test_third_cards_lie_sideways_and_may_overlap() -> None:
-    scene = table(seed=4, rounds=4, overlap=1.0, turned=0.0, fps=4)
-    sideways = overlapped = 0
-    for truth in scene.truths():
-        for card in truth.cards:
-            if card.slot is not None and card.slot.endswith("3"):
-                (x0, y0), (x1, y1) = card.quad[0], card.quad[1]
-                sideways += abs(y1 - y0) > abs(x1 - x0)
-            overlapped += card.overlapped
-    assert sideways
-    assert overlapped
 
 
 def test_a_gate_holds_the_play_and_not_the_camera() -> None:

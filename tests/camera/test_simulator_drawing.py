@@ -7,13 +7,11 @@ from itertools import islice
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import scene_state
 from drivers.simulators.camera.animated_shoe import animated_rounds
 from drivers.simulators.camera.hands import Grip, hand
 from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.sensor import Sensor
 from drivers.simulators.camera.settings import OVERHEAD_FAULTS, Settings
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableImage
@@ -31,7 +29,7 @@ def view(wish: Settings) -> TableImage:
 def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
     wish = settings(seed=seed, rounds=6, faults=OVERHEAD_FAULTS, fault_rate=0.7, pause=0.1)
     playing = view(wish)
-    for animation in islice(animated_rounds(wish), volume(2, 5)):
+    for animation in islice(animated_rounds(wish), volume(1, 3)):
         for number, at in enumerate(np.arange(0.0, animation.seconds, 0.13)):
             state = scene_state(animation, float(at))
             playing.push_camera(state)
@@ -42,7 +40,7 @@ def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
                 assert np.array_equal(drawn, fresh.draw(state))
 
 
-@pytest.mark.parametrize("way", [(14.0, 0.0), (-9.0, 5.0), (3.0, -30.0), (0.0, 2.0)])
+@pytest.mark.parametrize("way", sample([(14.0, 0.0), (-9.0, 5.0), (3.0, -30.0), (0.0, 2.0)], 2))
 def test_what_moves_is_smeared_as_a_shutter_would(way: tuple[float, float]) -> None:
     arm = hand(Grip.FLAT, 3)
     quad = np.array([(200.0, 40.0), (330.0, 60.0), (310.0, 500.0), (180.0, 480.0)])
@@ -57,29 +55,3 @@ def test_what_moves_is_smeared_as_a_shutter_would(way: tuple[float, float]) -> N
     apart = np.abs(cv2.blur(smeared, (3, 3)).astype(np.float64) - cv2.blur(exposed, (3, 3)))
     assert apart.mean() < 1.0
     assert float(np.percentile(apart, 99.5)) < 16
-
-
-def test_what_is_smeared_stays_within_its_rectangle() -> None:
-    ground = np.full(_SIZE, 90, np.uint8)
-    quad = np.array([(200.0, 100.0), (330.0, 100.0), (330.0, 300.0), (200.0, 300.0)])
-    picture = ground.copy()
-    box = lay(picture, hand(Grip.PINCH, 1), quad, None, (40.0, -25.0))
-    assert box is not None
-    left, top, right, bottom = box
-    picture[top:bottom, left:right] = 90
-    assert np.array_equal(picture, ground)
-
-
-def test_the_sensor_s_noise_is_as_asked_for() -> None:
-    def noise(level: float, grey: int) -> NDArray[np.float64]:
-        sensor = Sensor(Settings(width=640, height=360, noise=level))
-        flat = np.full(_SIZE, grey, np.uint8)
-        seen = sensor.take(flat, 0.0, flicker=False, blur=0.0, torn=False)
-        return seen.astype(np.float64) - grey
-
-    assert abs(noise(2.5, 120).mean()) < 0.1
-    assert noise(2.5, 120).std() == pytest.approx(2.5, rel=0.1)
-    assert noise(5.0, 120).std() == pytest.approx(5.0, rel=0.1)
-    assert noise(5.0, 0).min() == 0
-    assert noise(5.0, 255).max() == 0
-    assert not noise(0.0, 120).any()

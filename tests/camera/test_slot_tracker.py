@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 
 from drivers.camera.recognition.card_reader import Sighting, SightingKind
 from drivers.camera.recognition.confidence import Belief, PooledLooks
-from drivers.camera.stations.overhead import DealOrder
 from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker
 from shoe_daemon.game.cards import RANKS, SUITS, Card
-from shoe_daemon.game.coup import Slot
 
 ACE = Sighting(SightingKind.FACE, Card("AS"), Card("AS"), 0.999)
-KING = Sighting(SightingKind.FACE, Card("KD"), Card("KD"), 0.999)
 
 
 def held(seen: Sighting) -> SlotTracker:
@@ -27,13 +24,6 @@ def held(seen: Sighting) -> SlotTracker:
     assert [place.add_sighting(seen, at) for at in (0.1, 0.2)] == [None, seen]
     place.mark_reported()
     return place
-
-
-def test_another_card_has_to_be_seen_three_times() -> None:
-    place = held(ACE)
-    place.update(SlotChange(0.5, 1.0), 1.0)
-    assert [place.add_sighting(KING, at) for at in (1.1, 1.2, 1.3)] == [None, None, KING]
-    assert place.card is KING.card
 
 
 def look(confidence: float, card: str = "AS") -> Sighting:
@@ -51,11 +41,6 @@ def settled(threshold: float) -> SlotTracker:
     place.update(SlotChange(0.5, 0.0), 0.0)
     place.update(SlotChange(0.5, 0.0), 0.1)
     return place
-
-
-def test_two_sure_looks_are_enough() -> None:
-    place, seen = settled(0.98), look(0.99)
-    assert [place.add_sighting(each, 0.2) for each in (seen, seen)] == [None, seen]
 
 
 def test_many_looks_do_not_turn_doubt_into_a_name() -> None:
@@ -90,14 +75,6 @@ def test_a_motion_forgets_the_looks_before() -> None:
     place.update(SlotChange(0.5, 6.0), 6.2)
     seen = look(0.99)
     assert [place.add_sighting(each, 6.3) for each in (seen, seen)] == [None, seen]
-
-
-def test_a_card_is_not_reported_again_after_a_hand_passed() -> None:
-    place = held(ACE)
-    place.update(SlotChange(0.5, 1.0), 1.0)
-    assert [place.add_sighting(seen, at) for seen, at in ((KING, 1.1), (ACE, 1.2))] == [None, None]
-    assert place.card is ACE.card
-    assert not place.is_read_due(2.0)
 
 
 BARE, COVERED = 0.0, 0.97
@@ -136,38 +113,3 @@ def test_what_several_frames_show_is_believed_without_a_motion() -> None:
             place.update(SlotChange(share, 0.0), at)
         states.append(place.state)
     assert states == [SlotState.SETTLED, SlotState.EMPTY]
-
-
-def test_an_object_is_a_possible_card_only_after_several_looks_and_some_time() -> None:
-    nothing = Sighting(SightingKind.NOTHING)
-    slow = empty_since(0.0)
-    for at in (30.0, 40.0):
-        slow.update(SlotChange(COVERED, 30.0), at)
-    seen = [slow.add_sighting(nothing, at) for at in (40.0, 50.0, 60.0)]
-    assert [each is not None for each in seen] == [False, False, True]
-    fast = empty_since(0.0)
-    for at in (30.0, 30.1):
-        fast.update(SlotChange(COVERED, 30.0), at)
-    seen = [fast.add_sighting(nothing, at) for at in (30.1, 30.3, 30.7, 31.5, 33.1)]
-    assert [each is not None for each in seen] == [False, False, False, False, True]
-
-
-def test_a_lifted_face_down_card_stays_pending() -> None:
-    ledger = DealOrder()
-    ledger.add(Slot.P1, 0.0).is_face_down = True
-    ledger.add(Slot.B1, 1.0).sighting = ACE
-    ledger.remove(Slot.P1)
-    assert ledger.take_due(lambda _: False) == [], "it was laid before: it may come back"
-    assert [(laid.slot, laid.sighting) for laid in ledger.take_all()] == [
-        (Slot.P1, None),
-        (Slot.B1, ACE),
-    ]
-
-
-def test_a_false_card_is_dropped_once_it_is_gone() -> None:
-    ledger = DealOrder()
-    ledger.add(Slot.P1, 0.0)
-    ledger.add(Slot.B1, 1.0).sighting = ACE
-    ledger.remove(Slot.P1)
-    assert [laid.slot for laid in ledger.take_due(lambda _: False)] == [Slot.B1]
-    assert not ledger

@@ -20,14 +20,14 @@ from drivers.camera.image import Image
 from drivers.camera.profile.sections import Camera
 from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.v4l2 import V4l2Device, configure_opencv
+from drivers.camera.sources.v4l2 import V4l2Device
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera import overhead_scene
-from tests.camera.camera_table import Watching, wait_until
+from tests.camera.camera_table import Watching
 from tests.camera.fake_cameras import capture_threads
 from tests.camera.fake_v4l2 import (
     AUTO_EXPOSURE,
@@ -39,6 +39,7 @@ from tests.camera.fake_v4l2 import (
     Webcam,
 )
 from tests.camera.overhead_scene import Scene, on
+from tests.drivers.wait_until import until
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 # In the order of a careless person: values before their modes.
@@ -172,7 +173,7 @@ def test_an_unplugged_camera_is_reported_and_found_again(
     webcam: Webcam, path: Path, profile: Path
 ) -> None:
     with Watching(f"camera:{path}", profile) as watching:
-        wait_until(lambda: watching.links, "the camera")
+        until(lambda: watching.links, "the camera")
         path.unlink()
         webcam.plugged = False
         assert "video0: no such device: unplugged?" in watching.wait_lost()
@@ -187,11 +188,11 @@ def test_a_silent_camera_is_reported_and_keeps_one_thread(
 ) -> None:
     monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "60")
     with Watching(f"camera:{path}", profile) as watching:
-        wait_until(lambda: watching.links, "the camera")
+        until(lambda: watching.links, "the camera")
         webcam.silent.set()
         assert "no picture for " in watching.wait_lost()
         # The device is still in use: opening it again would fail.
-        wait_until(
+        until(
             lambda: "the last attempt has not released it" in watching.reader.detail, "an attempt"
         )
         assert len(webcam.opened) == 1
@@ -227,22 +228,9 @@ def test_a_device_is_not_released_during_a_read(
 
     reading = threading.Thread(target=read)
     reading.start()
-    wait_until(lambda: webcam.opened[0].reading, "a read")
+    until(lambda: webcam.opened[0].reading, "a read")
     source.close()
     assert not webcam.opened[0].closed_in_read
     reading.join(60)
     source.close()
     assert not webcam.opened[0].open
-
-
-def test_the_log_level_is_set_in_every_opencv(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # The function moved between 4.10 and 5.0: failing would cost the camera.
-    said: list[int] = []
-    monkeypatch.delattr(cv2.utils, "logging", raising=False)
-    monkeypatch.setattr(cv2, "setLogLevel", said.append, raising=False)
-    configure_opencv()
-    assert said == [2]
-    monkeypatch.delattr(cv2, "setLogLevel")
-    configure_opencv()

@@ -19,8 +19,9 @@ from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.camera.camera_table import Watching, wait_until
+from tests.camera.camera_table import Watching
 from tests.camera.fake_cameras import capture_threads, draw_all, jpeg
+from tests.drivers.wait_until import until
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
@@ -41,13 +42,13 @@ class Table:
         self._numbers = count()
 
     def __call__(self) -> bytes:
-        return jpeg(self.card, next(self._numbers) % 8)
+        return jpeg(self.card, next(self._numbers) % 4)
 
 
 def test_a_card_is_read_over_rtsp(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
-        wait_until(lambda: watching.links, "the camera")
+        until(lambda: watching.links, "the camera")
         table.card = "AS"
         assert watching.wait_card() == ACE
         assert not watching.lost
@@ -56,10 +57,10 @@ def test_a_card_is_read_over_rtsp(profile: Path) -> None:
 def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
-        wait_until(lambda: watching.links, "the camera")
+        until(lambda: watching.links, "the camera")
         camera.stop()
         assert "rtsp://127.0.0.1" in watching.wait_lost()
-        wait_until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
+        until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
         assert not watching.cards
         table.card = "AS"
         camera.start()
@@ -71,7 +72,7 @@ def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
 def test_missing_packets_are_reported_and_the_stream_reopened(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
-        wait_until(lambda: watching.links, "the camera")
+        until(lambda: watching.links, "the camera")
         camera.state = StreamState.SILENT
         assert "no picture for " in watching.wait_lost()
         table.card = "AS"
@@ -86,14 +87,14 @@ def test_a_server_that_accepts_and_never_responds(profile: Path) -> None:
         camera.state = StreamState.NO_REPLY
         with Watching(camera.url, profile) as watching:
             assert "no stream comes from there: no answer" in watching.wait_lost()
-            wait_until(lambda: camera.visits >= 4, "some attempts")
+            until(lambda: camera.visits >= 4, "some attempts")
             assert len(list(capture_threads())) <= 1
             # Stopping does not wait: the hanging thread is abandoned.
             began = time.monotonic()
             watching.reader.stop()
             assert watching.reader.join(60)
             assert time.monotonic() - began < 40
-        wait_until(lambda: not list(capture_threads()), "the end of the thread")
+        until(lambda: not list(capture_threads()), "the end of the thread")
 
 
 @pytest.mark.parametrize(

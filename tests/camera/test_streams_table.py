@@ -11,14 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
-import cv2
 import pytest
 
-from drivers.camera.image import Image
 from drivers.camera.profile.sections import Camera
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
@@ -78,28 +75,13 @@ def _black(visit: Visit) -> None:
         visit.picture(dark_jpeg(2))
 
 
-def _smaller(visit: Visit) -> None:
-    visit.answer()
-    while True:
-        visit.picture(jpeg("KD", 1, width=640))
-
-
-@lru_cache(maxsize=1)
-def _other_table() -> list[Image]:
+def _elsewhere(visit: Visit) -> None:
     """A table seen by a camera that was set up the other way round."""
     scene = Scene((on("P1", "KD"),))
-    return [scene.drawn(number)[::-1, ::-1].copy() for number in range(4)]
-
-
-def _elsewhere(visit: Visit) -> None:
-    pictures = [encoded(picture) for picture in _other_table()]
+    pictures = [encoded(scene.drawn(number)[::-1, ::-1].copy()) for number in range(4)]
     visit.answer()
     for number in count():
         visit.picture(pictures[number % 4])
-
-
-def _lost_page(visit: Visit) -> None:
-    visit.answer("404 Not Found", "text/html", "Content-Length: 0")
 
 
 @pytest.fixture
@@ -111,13 +93,6 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
     (folder / "webcam").mkdir()
     overhead_scene.profile(folder / "webcam", camera=camera)
     overhead_scene.profile(folder)
-    (folder / "text.mp4").write_text("no video at all")
-    writer = cv2.VideoWriter(
-        str(folder / "other.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 10, (1280, 720)
-    )
-    for number in range(80):
-        writer.write(_other_table()[number % 4])
-    writer.release()
     with ExitStack() as stack:
 
         def serve(behave: Callable[[Visit], None]) -> str:
@@ -132,12 +107,8 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
             ),
             "stops": Bad(serve(_stops), "no picture for ", seen_by_doctor=False),
             "black": Bad(serve(_black), "the picture is black: is the lamp on"),
-            "smaller": Bad(serve(_smaller), "pictures of 640x360; its profile was made with"),
             "elsewhere": Bad(serve(_elsewhere), "something else", seen_by_doctor=False),
-            "page": Bad(serve(_lost_page), "404 Not Found: is the path right?"),
             "deaf": Bad(rtsp.url, "no stream comes from there"),
-            "text": Bad(f"camera:file:{folder}/text.mp4", "no video that can be read"),
-            "film": Bad(f"camera:file:{folder}/other.avi", "something else", seen_by_doctor=False),
         }
 
 
@@ -170,7 +141,7 @@ def _wait_told(daemon: DaemonProcess, pit: Supervisor, name: str, told: str) -> 
     def is_away() -> bool:
         return any(each.json["state"] == "no-signal" for each in pit.of(f"device/{name}"))
 
-    # Ten cameras share the processors with other tests.
+    # The cameras share the processors with other tests.
     wait_for(is_in_the_log, f"{name}: {told}", timeout=3 * PATIENCE)
     wait_for(is_away, f"that {name} is away on the displays")
 

@@ -14,10 +14,8 @@ import pytest
 
 from drivers.camera.image import Image
 from drivers.camera.profile.sections import Profile
-from drivers.camera.stations.card_track import CardTrack, Extent
-from drivers.camera.stations.throat_window import covered_extents
 from tests.camera import throat_images
-from tests.camera.throat_images import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
+from tests.camera.throat_images import LONG, OUT, SHORT, WAYS, Ahead, passing
 from tests.camera.throat_scene import Told, Watched
 from tests.volume import sample
 
@@ -67,11 +65,6 @@ def test_a_card_that_rests_in_the_throat_is_reported_when_it_leaves(mouth: Watch
     track = passing("7C")
     half = len(track) // 2
     assert mouth.show([*track[:half], *[track[half]] * 40, *track[half:]]) == [("card", "7C")]
-
-
-def test_fading_light_is_tolerated(mouth: Watched) -> None:
-    mouth.show(light=0.4, rest=0.4)
-    assert mouth.show(passing("QS"), light=0.4) == [("card", "QS")]
 
 
 @pytest.mark.parametrize("lag", [0.04, 0.06])
@@ -124,33 +117,6 @@ def test_a_smeared_card_is_unreadable(mouth: Watched) -> None:
 def test_a_gap_between_frames_may_hide_a_card(mouth: Watched) -> None:
     mouth.now += 0.6
     assert mouth.show() == [("missed", None)]
-
-
-def extents(length: float, speed: float, bend: float = 0.0) -> CardTrack:
-    passage = CardTrack(-52, 88)
-    for number in range(30):
-        at = number / FPS
-        start = -52 - length + speed * at + bend * at * at
-        low, high = max(start, -52.0), min(start + length, 52.0)
-        if high - low > 1:
-            passage.add(Extent(at, low, high, start > -49, start + length < 49))
-    return passage
-
-
-@pytest.mark.parametrize("speed", [250.0, 400.0, 550.0])
-@pytest.mark.parametrize("more", [0.0, 12.0, 30.0])
-def test_the_length_of_a_card_is_measured(speed: float, more: float) -> None:
-    excess = extents(88 + more, speed, bend=120).excess_mm
-    assert excess is not None
-    assert abs(excess - more) < 4
-
-
-def test_covered_rows_are_extents() -> None:
-    positions = np.arange(-51.5, 52, 1.0)
-    covered = (positions < -30) | ((positions > 0) & (positions < 20)) | (positions == 40.5)
-    inner, outer = covered_extents(covered, positions, 1.0)
-    assert (inner.starts, inner.ends) == (False, True)
-    assert (outer.start, outer.end, outer.starts, outer.ends) == (0.0, 20.0, True, True)
 
 
 def test_the_frames_of_a_track_are_limited(profile: Profile, tmp_path: Path) -> None:

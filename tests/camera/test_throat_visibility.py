@@ -138,18 +138,6 @@ def test_a_moved_camera_does_not_see_the_throat(mouth: Watched, shift: tuple[int
     assert [each.say.value for each in mouth.said] == ["missed"]
 
 
-def test_two_cards_in_few_frames_are_two(mouth: Watched) -> None:
-    told = mouth.show(passing("AS", 0.28), passing("10H", 0.28, lag=0.04))
-    assert told[0] == ("double_feed", None)
-    assert len(told) == 3
-
-
-@pytest.mark.parametrize("lag", [0.02, 0.03, 0.05])
-def test_a_second_card_is_not_named_by_the_first_ones_index(mouth: Watched, lag: float) -> None:
-    told = mouth.show(passing("AS"), passing("10H", lag=lag))
-    assert [card for _, card in told if card] in ([], ["AS"], ["AS", "10H"], ["10H"])
-
-
 def test_cards_in_consecutive_frames_are_two(mouth: Watched) -> None:
     first, second = passing("AS"), passing("KD")
     pictures = [mouth.drawn(card) for card in [*first[:-2], *second[2:]]]
@@ -175,11 +163,6 @@ def test_a_back_as_dark_as_the_throat_is_detected(mouth: Watched) -> None:
 def test_a_card_in_the_last_frame_may_have_left(mouth: Watched) -> None:
     mouth.look(*[mouth.drawn(card) for card in passing("AS")[:5]])
     assert [each.say.value for each in mouth.station.finish()] == ["missed"]
-
-
-def test_a_card_in_the_first_frame_may_be_incomplete(profile: Profile) -> None:
-    told = Watched(profile).show(passing("AS")[5:])
-    assert told in ([("card", "AS")], [MISSED])
 
 
 def way(*positions: tuple[float, float], torn: bool = False) -> TrackOutcome:

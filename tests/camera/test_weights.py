@@ -19,7 +19,6 @@ from drivers.camera.recognition.confidence import (
     belief_of,
     combine_ends,
     doubt_between,
-    load_curve,
 )
 from drivers.camera.recognition.recogniser import (
     WEIGHTS_FILE,
@@ -42,17 +41,6 @@ def test_the_weights_are_those_that_were_measured() -> None:
     assert checksum(WEIGHTS_FILE) == WEIGHTS_INFO.sha256
 
 
-def test_the_weights_are_small() -> None:
-    assert WEIGHTS_FILE.stat().st_size < 3_000_000
-
-
-def test_the_model_card_and_the_figures_are_one() -> None:
-    known = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())
-    card = WEIGHTS_FILE.with_name("README.md").read_text()
-    for figure in (known["sha256"], f"{known['threshold']:g}", f"{known['test']['cards']:,}"):
-        assert figure in card, figure
-
-
 def test_the_stated_test_was_passed() -> None:
     test = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())["test"]
     assert test["cards"] >= 30_000
@@ -60,20 +48,6 @@ def test_the_stated_test_was_passed() -> None:
     assert test["within_accepted"] >= 0.98
     assert test["within_wrong"] * 15_000 <= test["within"] * test["within_accepted"]
     assert test["chosen_with"] >= 20_000
-
-
-def test_the_curve_is_in_order_of_its_thresholds() -> None:
-    points = load_curve()
-    assert [point.threshold for point in points] == sorted(point.threshold for point in points)
-
-
-def test_the_network_answers_one_patch_as_it_answers_many() -> None:
-    recogniser = Recogniser()
-    patches = np.random.default_rng(1).uniform(-1, 1, (5, 3, 96, 48)).astype(np.float32)
-    together = recogniser.answers(patches)
-    alone = np.concatenate([recogniser.answers(patch[None]) for patch in patches], axis=1)
-    assert together.shape == (3, 5, 18)
-    assert np.allclose(together, alone, atol=1e-3)
 
 
 def test_all_networks_are_asked_where_the_first_sees_an_index(tmp_path: Path) -> None:
@@ -87,29 +61,6 @@ def test_all_networks_are_asked_where_the_first_sees_an_index(tmp_path: Path) ->
     assert answers[:, 0] == pytest.approx(alone[:, 0], abs=1e-3)
     assert answers[:, 1] == pytest.approx(np.stack([alone[0, 1]] * 3), abs=1e-3)
     assert recogniser.answers(patches, 2) == pytest.approx(answers[:2], abs=1e-3)
-
-
-def test_what_was_answered_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    run = vars(reading)["_run"]
-
-    def counted(network: object, seen: Patches) -> Patches:
-        asked.append(len(seen))
-        return run(network, seen)  # type: ignore[no-any-return]
-
-    monkeypatch.setattr(reading, "_run", counted)
-    deck = DECKS[0]
-    image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
-    recogniser = Recogniser()
-    windows = [window_quads(quad, recogniser.window.scaled(size, size)) for size in (1.19, 0.84)]
-    patches = np.stack(
-        [normalise_patch(crop_window(image, end)) for two in windows for end in two]
-    )
-    whole = recogniser.answers(patches)
-    first = recogniser.answers(patches[:2], 2)
-    asked.clear()
-    assert recogniser.answers(patches, known=first) == pytest.approx(whole, abs=1e-3)
-    assert asked == [2, 2, 4]
 
 
 def test_the_first_networks_must_find_the_card_probable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,13 +148,6 @@ def _said(rank: int, suit: int, score: float) -> np.ndarray[tuple[int], np.dtype
     return answers
 
 
-def test_two_ends_confirm_each_other() -> None:
-    one = belief_of(_said(4, 1, 5))
-    both = combine_ends([one, belief_of(_said(4, 1, 5))])
-    assert both.best is Card("5H")
-    assert both.confidence > one.confidence
-
-
 def test_the_suits_of_two_ends_are_not_independent() -> None:
     soft = _said(4, 1, 2)
     one = belief_of(soft)
@@ -215,16 +159,3 @@ def test_the_suits_of_two_ends_are_not_independent() -> None:
 def _share(believed: Belief, kind: int) -> float:
     shares = believed.cards.sum(1 - kind)
     return float(shares.max() / shares.sum())
-
-
-def test_two_ends_contradict_each_other() -> None:
-    both = combine_ends([belief_of(_said(4, 1, 8)), belief_of(_said(5, 1, 8))])
-    assert both.confidence < 0.6
-
-
-def test_an_end_without_index_has_no_influence() -> None:
-    one = belief_of(_said(4, 1, 8))
-    both = combine_ends([one, belief_of(_said(13, 0, 8))])
-    assert both.best is Card("5H")
-    assert both.confidence <= one.confidence + 0.01
-    assert both.confidence > 0.9

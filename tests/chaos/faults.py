@@ -134,7 +134,7 @@ class Faults:
         flag = self._flags / "kill"
         flag.touch()
         wait_for(lambda: process.poll() is not None, "the end in a transaction")
-        assert process.returncode == -signal.SIGKILL, self._hall.daemon.log.read_text()[-2000:]
+        assert process.wait() == -signal.SIGKILL, self._hall.daemon.log.read_text()[-2000:]
         self._hall.daemon.start().wait_ready()
         yield
 

@@ -26,10 +26,10 @@ from tests.chaos.hall import Hall, Recorder
 from tests.service.daemon_process import cli
 from tests.volume import volume
 
-SEEDS = int(os.environ.get("CHAOS_SEEDS", volume(0, 2)))
+SEEDS = int(os.environ.get("CHAOS_SEEDS", volume(0, 1)))
 FIRST_SEED = int(os.environ.get("CHAOS_SEED", "7"))
-COMBINATIONS = volume(2, 6)
-DAMAGES = volume(6, 30)
+COMBINATIONS = volume(2, 3)
+DAMAGES = volume(6, 12)
 
 EXCLUSIVE = (
     {

@@ -26,7 +26,7 @@ from tests.chaos import journal_checks
 from tests.service.daemon_process import DaemonProcess, configure
 from tests.volume import volume
 
-BYTES = int(os.environ.get("FUZZ_BYTES", volume(200_000, 2_000_000)))
+BYTES = int(os.environ.get("FUZZ_BYTES", volume(50_000, 600_000)))
 SEED = os.environ.get("FUZZ_SEED", "7")
 
 pytestmark = pytest.mark.timeout(120 + BYTES // 10_000)

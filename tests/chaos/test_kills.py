@@ -23,8 +23,8 @@ from tests.chaos.hall import Hall, Recorder
 from tests.service.daemon_process import PATIENT_BROKER
 from tests.volume import volume
 
-KILLS = int(os.environ.get("CHAOS_KILLS", volume(3, 40)))
-BROKER_KILLS = int(os.environ.get("CHAOS_BROKER_KILLS", volume(2, 10)))
+KILLS = int(os.environ.get("CHAOS_KILLS", volume(2, 15)))
+BROKER_KILLS = int(os.environ.get("CHAOS_BROKER_KILLS", volume(2, 4)))
 SEED = int(os.environ.get("CHAOS_SEED", "7"))
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300 + 2 * KILLS + 6 * BROKER_KILLS)]
 

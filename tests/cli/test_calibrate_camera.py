@@ -27,6 +27,7 @@ from shoe_daemon.game.coup import Slot
 from tests.brokers import PATIENCE
 from tests.browser.chrome import browse, watch
 from tests.calibration.simulated_scene import SHEETS, SIDE, seen
+from tests.volume import sample
 
 FPS = 10
 
@@ -116,18 +117,10 @@ def test_the_check_of_an_unchanged_camera_passes(profile: Path, tmp_path: Path) 
 def test_the_last_line_of_a_check_says_how_far_the_deck_was_compared(
     profile: Path, tmp_path: Path
 ) -> None:
-    for name, cards, told in (
-        ("none", {}, "as it was calibrated; the deck was not compared\n"),
-        (
-            "one",
-            {Slot.B2: Card("AH")},
-            "as it was calibrated; so few cards cannot tell decks apart\n",
-        ),
-    ):
-        there = recorded(tmp_path / name, seen(cards))
-        done = calling("camera", "--check", "--profile", profile, "--source", f"folder:{there}")
-        assert done.exit_code == 0, done.output
-        assert done.output.endswith(told)
+    there = recorded(tmp_path / "none", seen())
+    done = calling("camera", "--check", "--profile", profile, "--source", f"folder:{there}")
+    assert done.exit_code == 0, done.output
+    assert done.output.endswith("as it was calibrated; the deck was not compared\n")
 
 
 def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:
@@ -209,7 +202,9 @@ def test_what_is_typed_and_is_no_text_ends_no_hearing(tmp_path: Path) -> None:
     assert done.stdout.endswith(b"done: empty\n")
 
 
-@pytest.mark.parametrize(("paper", "size", "count"), [("a4", 120, 5), ("letter", 40, 6)])
+@pytest.mark.parametrize(
+    ("paper", "size", "count"), sample([("letter", 40, 6), ("a4", 120, 5)], 2)
+)
 def test_markers_are_printed_at_true_size(
     tmp_path: Path, paper: str, size: int, count: int
 ) -> None:

@@ -12,10 +12,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from shoe_daemon import __version__, cli
+from shoe_daemon import cli
 from shoe_daemon.errors import UserError
-
-SHOE_DAEMON = [sys.executable, "-m", "shoe_daemon"]
+from tests.volume import sample
 
 
 @click.command()
@@ -99,7 +98,7 @@ cli.main(["end"])
 """
 
 
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("number", sample(["SIGTERM", "SIGINT", "SIGHUP"], 3))
 def test_what_has_come_to_its_end_is_not_ended_once_more(number: str) -> None:
     command = [sys.executable, "-c", ENDED.format(number)]
     process = subprocess.run(command, capture_output=True, check=False)
@@ -148,23 +147,10 @@ def test_another_fault_of_the_machine_is_not_taken_for_one_of_the_output(
     assert exception.errno == errno.EIO
 
 
-def test_the_version_is_told() -> None:
-    answer = subprocess.run(
-        [*SHOE_DAEMON, "--version"], capture_output=True, check=True, text=True
-    )
-    assert answer.stdout == f"shoe-daemon {__version__}\n"
-
-
 def test_an_unknown_command_is_bad_usage() -> None:
     result = CliRunner().invoke(cli.main, ["no-such-command"])
     assert result.exit_code == 2
     assert "no-such-command" in result.stderr
-
-
-def test_help_names_every_command() -> None:
-    result = CliRunner().invoke(cli.main, ["--help"])
-    assert result.exit_code == 0
-    assert all(name in result.stdout for name in cli.COMMANDS)
 
 
 def test_no_command_needs_an_extra_before_it_runs() -> None:

@@ -178,10 +178,7 @@ def test_only_the_picture_needs_an_extra(arguments: list[str], status: int, told
 
 def test_a_terminal_gets_colours_unless_none_are_wanted() -> None:
     assert "48;5;230m" in on_terminal(SHOE)
-    assert "48;2;251;250;245m" in on_terminal(SHOE, COLORTERM="truecolor")
-    assert re.search("\x1b\\[[0-9;]*;107m", on_terminal(SHOE, TERM="linux"))
-    plain = on_terminal("BBpBbTBBPPn", NO_COLOR="1")
-    assert plain == DRAWN == on_terminal("BBpBbTBBPPn", TERM="dumb")
+    assert on_terminal("BBpBbTBBPPn", NO_COLOR="1") == DRAWN
 
 
 @pytest.fixture
@@ -215,10 +212,8 @@ def test_it_never_is_wider_than_the_terminal(columns: int, glyphs: str) -> None:
     assert "←" not in written if glyphs == "--ascii" else "<" not in written
 
 
-@pytest.mark.parametrize("how", [{"LANG": "C.UTF-8"}, {"PYTHONIOENCODING": "ascii"}])
-def test_a_terminal_without_signs_gets_ascii(how: dict[str, str], tmp_path: Path) -> None:
-    arguments = ["--ascii"] if how == {"LANG": "C.UTF-8"} else []
-    done = run_process(*arguments, SHOE, **how)
+def test_a_terminal_without_signs_gets_ascii() -> None:
+    done = run_process(SHOE, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"b Banker pair  p Player pair" in done.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -26,17 +25,6 @@ def test_every_sample_is_written_and_named(tmp_path: Path) -> None:
         assert f"written  {target}\n" in told
 
 
-def test_what_to_do_next_is_what_the_readme_says(tmp_path: Path) -> None:
-    readme = (SYSTEMD / "README.md").read_text(encoding="utf-8")
-    commands = [
-        line.partition("  # ")[0].rstrip()
-        for line in re.findall(r"^  (\S.*)$", samples(tmp_path), re.MULTILINE)
-    ]
-    assert len(commands) > 5
-    for command in commands:
-        assert command in readme, command
-
-
 def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
     mine = tmp_path / "example.toml"
     mine.write_text("mine", encoding="utf-8")
@@ -52,9 +40,3 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.endswith("cannot be written: Not a directory")
-
-
-def test_the_readme_names_every_sample() -> None:
-    readme = (SYSTEMD / "README.md").read_text(encoding="utf-8")
-    for source in SYSTEMD.iterdir():
-        assert source.name == "README.md" or f"| `{source.name}` |" in readme, source.name

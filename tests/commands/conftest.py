@@ -40,10 +40,3 @@ def tables(broker: Mosquitto, tmp_path: Path) -> Iterator[OpenPit]:
 def pit(tables: OpenPit) -> Pit:
     """A table with no house, all cards face up, where results are held from severity 3."""
     return tables()
-
-
-@pytest.fixture(scope="module")
-def quiet(broker: Mosquitto, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pit]:
-    """A table that several tests share, because nothing ever changes on it."""
-    with open_pit(tmp_path_factory.mktemp("quiet"), broker.port) as pit:
-        yield pit

@@ -9,20 +9,16 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from msgspec.structs import fields
 
-from shoe_daemon.mqtt.commands import (
-    MAX_COMMAND_BYTES,
-    VERBS,
-    OrderMessage,
-    parse_command,
-)
+from shoe_daemon.mqtt.commands import MAX_COMMAND_BYTES
 from shoe_daemon.mqtt.connection import MessageReceived
-from shoe_daemon.table.observations import decode_observation, encode_observation
-from shoe_daemon.table.table import Table
+from shoe_daemon.table.observations import Command
 from tests.commands.command_table import Pit
+from tests.commands.test_command_handler import Bench, bench
+from tests.commands.test_verbs import journaled
+from tests.each_case import each_case
+
+__all__ = ["bench"]
 
 GOOD: dict[str, Any] = {"id": "x", "operator": "Maria"}
 
@@ -82,58 +78,62 @@ WRONG_FIELDS = [
 WRONG_IDS: list[object] = [None, "", 7, "a b", "a/b", "a+", "#", "x" * 65, "ö", "x\n"]
 
 
-def check_nothing_changed(pit: Pit, answer: Any, why: str) -> None:  # noqa: ANN401 - JSON
+def refused(bench: Bench, verb: str, payload: bytes, why: str) -> tuple[Any, Command]:
+    """Give bytes that are refused; return the answer and the journaled order."""
+    bench.time.now += 1
+    seq, count = bench.core.table.state.seq, len(journaled(bench))
+    bench.orders.receive(verb, MessageReceived(verb, payload))
+    bench.judge_all()
+    answer = bench.answers.given[-1]
     assert (answer["ok"], answer["events"]) == (False, [])
     assert why in answer["refused"]
-    assert answer["seq"] == pit.seq == 1
-    order = pit.journaled()[-1]
-    assert (order.name, order.refused, order.id) == (
-        answer["name"],
-        answer["refused"],
-        answer["id"],
-    )
+    assert answer["seq"] == bench.core.table.state.seq == seq
+    *before, order = journaled(bench)
+    assert len(before) == count
+    assert (order.name, order.refused) == (answer["name"], answer["refused"])
+    assert order.id == answer["id"]
+    return answer, order
 
 
-@pytest.mark.mosquitto
-@pytest.mark.parametrize(("payload", "why"), NO_ORDER)
-def test_what_is_no_order(quiet: Pit, payload: bytes, why: str) -> None:
-    before = len(quiet.journaled())
-    check_nothing_changed(quiet, quiet.ask("hold", payload), why)
-    assert len(quiet.journaled()) == before + 1
+@each_case("payload, why", NO_ORDER)
+def test_what_is_no_order(bench: Bench, payload: bytes, why: str) -> None:
+    refused(bench, "hold", payload, why)
 
 
-@pytest.mark.mosquitto
-@pytest.mark.parametrize(("wrong", "why"), WRONG_FIELDS)
-def test_a_wrong_field(quiet: Pit, wrong: dict[str, Any], why: str) -> None:
-    answer = quiet.order("hold", **wrong)
-    check_nothing_changed(quiet, answer, why)
+@each_case("wrong, why", WRONG_FIELDS)
+def test_a_wrong_field(bench: Bench, wrong: dict[str, Any], why: str) -> None:
+    payload = json.dumps({**GOOD, "id": f"n{bench.time.now}", **wrong}).encode()
+    _, order = refused(bench, "hold", payload, why)
     # What could be understood is written down.
-    assert ("operator" in wrong) == (quiet.journaled()[-1].operator is None)
+    assert ("operator" in wrong) == (order.operator is None)
 
 
-@pytest.mark.mosquitto
-@pytest.mark.parametrize("order_id", WRONG_IDS)
-def test_an_id_that_cannot_be_used(quiet: Pit, order_id: object) -> None:
+@each_case("order_id", WRONG_IDS)
+def test_an_id_that_cannot_be_used(bench: Bench, order_id: object) -> None:
     payload = json.dumps({**GOOD, "id": order_id}).encode()
-    answer = quiet.ask("hold", payload)
-    check_nothing_changed(quiet, answer, "id: ")
+    answer, order = refused(bench, "hold", payload, "id: ")
     assert answer["id"] is None
-    assert quiet.journaled()[-1].operator == "Maria"
+    assert order.operator == "Maria"
 
 
-@pytest.mark.mosquitto
-@pytest.mark.parametrize("verb", ["void", "new_shoe", "HOLD", "hold/Maria", "", "a" * 500])
-def test_a_wrong_verb(quiet: Pit, verb: str) -> None:
-    answer = quiet.order(verb)
-    check_nothing_changed(quiet, answer, "there are: acknowledge, betting-open")
+@each_case("verb", ["void", "new_shoe", "HOLD", "hold/Maria", "", "a" * 500])
+def test_a_wrong_verb(bench: Bench, verb: str) -> None:
+    payload = json.dumps({**GOOD, "id": f"n{bench.time.now}"}).encode()
+    answer, _ = refused(bench, verb, payload, "there are: acknowledge, betting-open")
     assert answer["name"] == verb[:40]
+
+
+def test_unknown_fields_are_ignored(bench: Bench) -> None:
+    assert bench.order("a", "hold", colour="red", nested={"a": [1]})["ok"]
 
 
 @pytest.mark.mosquitto
 def test_a_retained_order(pit: Pit) -> None:
     payload = json.dumps({**GOOD, "id": "kept"}).encode()
     try:
-        check_nothing_changed(pit, pit.ask("hold", payload, retain=True), "it is retained")
+        answered = pit.ask("hold", payload, retain=True)
+        assert (answered["ok"], answered["events"]) == (False, [])
+        assert answered["refused"].startswith("it is retained")
         (answer,) = pit.wait("reply/kept")
         assert not answer.retain
     finally:
@@ -160,40 +160,3 @@ def test_a_repeated_id(pit: Pit) -> None:
     }
     assert [order.refused for order in pit.journaled()] == [None], "repeats grow the journal"
     assert pit.order("resume")["ok"], "the repeated order has changed the table"
-
-
-@pytest.mark.mosquitto
-def test_unknown_fields_are_ignored(pit: Pit) -> None:
-    assert pit.order("hold", colour="red", nested={"a": [1]})["ok"]
-
-
-@given(st.sampled_from([*VERBS, "void", "hold/Maria", "/"]), st.binary(max_size=200))
-def test_no_bytes_do_harm(verb: str, payload: bytes) -> None:
-    check_harmless(verb, payload)
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(), below, max_size=3),
-    max_leaves=5,
-)
-_values: st.SearchStrategy[object] = _json | st.sampled_from(["AS", "P1", "tie", "rule", 1])
-_fields = st.dictionaries(st.sampled_from([each.name for each in fields(OrderMessage)]), _values)
-
-
-@given(st.sampled_from([*VERBS, "void", "hold/Maria"]), _fields)
-def test_no_fields_do_harm(verb: str, said: dict[str, Any]) -> None:
-    check_harmless(verb, json.dumps(said).encode())
-
-
-def check_harmless(verb: str, payload: bytes) -> None:
-    """Whatever comes can be written down as it was read, and put before the table."""
-    message, (name, _, operator) = MessageReceived("", payload), verb.partition("/")
-    for command in (parse_command(verb, message), parse_command(name, message, operator=operator)):
-        line = encode_observation(command.command)
-        stamped = line.replace(b"{", b'{"at":"2026-11-21T09:34:46Z",', 1)
-        order = decode_observation(stamped)
-        table = Table()
-        if command.refusal is None:
-            table.refusal(command.command)
-        table.apply(order)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.game.coup import Outcome
-from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.conftest import OpenPit
 
@@ -33,21 +32,3 @@ def test_a_result_waits_for_a_person(tables: OpenPit) -> None:
     assert released.json["data"]["operator"] == "Maria"
     assert finished.json["data"]["outcome"] == "player"
     assert {released.json["seq"], finished.json["seq"]} <= set(answer["events"])
-
-
-@pytest.mark.parametrize("text", ["hold_from = 0", "hold_from = 4"])
-def test_it_need_not(tables: OpenPit, text: str) -> None:
-    pit = tables(f'result_on = "confirmed"\n{text}')
-    misdeal(pit)
-    pit.wait("event/round_finished")
-    assert not pit.of("event/round_held")
-
-
-def test_the_table_on_hold(tables: OpenPit) -> None:
-    pit = tables()
-    assert pit.order("hold")["ok"]
-    pit.draw("P1:9S", "B1:2H", "P2:KD", "B2:5C")
-    pit.wait("event/round_held")
-    answer = pit.order("resume")
-    wait_for(lambda: pit.of("event/round_finished"), "the result")
-    assert pit.of("event/round_finished")[0].json["seq"] in answer["events"]

@@ -60,7 +60,7 @@ class Night:
         online = len(self._online())
         # A service manager of its own: those of the dead still listen.
         manager = str(self.config.with_name(f"{online}.sock"))
-        process = DaemonProcess(self.config, patch=patch, address=manager)
+        process = DaemonProcess(self.config, patch=patch, address=manager, forked=True)
         daemon = self._stack.enter_context(process).start()
         wait_for(lambda: len(self._online()) > online, "online")
         return daemon
@@ -112,18 +112,6 @@ def test_killed_before_the_answer(night: Night) -> None:
         e for e in journal_checks.stored_events(daemon.journal) if e["type"] == "shoe_started"
     ]
     assert len(shoes) == 1
-
-
-def test_an_earlier_refusal_is_remembered_too(night: Night) -> None:
-    daemon = night.start()
-    night.pit.send("undo", payload("one"))
-    first = night.pit.wait("reply/one")[0].json
-    daemon.kill()
-    night.start()
-    night.pit.send("hold", payload("one"))
-    second = night.pit.wait("reply/one", 2)[1].json
-    assert second["earlier"]["refused"] == first["refused"]
-    assert second["refused"].endswith(f"and refused: {first['refused']}")
 
 
 def test_killed_at_any_moment(night: Night) -> None:

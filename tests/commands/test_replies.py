@@ -82,30 +82,6 @@ def test_it_does_not_come_among_what_tables_say(pit: Pit) -> None:
     assert all("table" in each.json for each in pit.of("state")[before:])
 
 
-@pytest.mark.parametrize(
-    ("topic", "may"),
-    [
-        ("answers/x", True),
-        ("tablet-7", True),
-        ("shoe/v1/hall/table-7/reply/x", True),
-        ("shoe/v1/hall/table-7/event/x", False),
-        ("shoe/v1/hall/table-8/reply/x", False),
-        ("shoe/v1/x", False),
-        ("shoe-notify/v1/pit", False),
-        ("homeassistant/device/shoe_hall_table-7/config", False),
-        ("lamps/table-7", False),
-        ("$SYS/x", False),
-        ("a/+", False),
-        ("#", False),
-        ("", False),
-        ("a\x00", False),
-        ("a" * 251, False),
-    ],
-)
-def test_where_an_answer_may_go(topic: str, *, may: bool) -> None:
-    assert TOPICS.may_reply_to(topic) is may
-
-
 LEVELS = st.sampled_from(
     [
         *("shoe", "v1", "hall", "table-7", "reply", "status", "shoe-notify", "homeassistant"),

@@ -6,100 +6,107 @@ reason, and journaled in both cases.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from drivers.angel_eye_ii.decoder import place_code
-from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.mqtt.commands import VERBS
+from shoe_daemon.table.observations import CardDrawn, Command, Result, Unreadable
 from tests.brokers import wait_for
 from tests.commands.command_table import Pit
-from tests.commands.conftest import OpenPit
+from tests.commands.test_command_handler import Bench, bench, set_up
+from tests.each_case import each_case
 
-pytestmark = pytest.mark.mosquitto
+__all__ = ["bench"]
 
 PLAYER_WINS = ("P1:9S", "B1:2H", "P2:KD", "B2:5C")
+HIDDEN = ("P1:2S", "B1:3H", "P2:2D", "B2:3C")
 
 
 class Case(NamedTuple):
     verb: str
-    prepare: Callable[[Pit], dict[str, Any]]
+    prepare: Callable[[Bench], dict[str, Any]]
     events: tuple[str, ...]
     text: str = ""
 
 
-def nothing(_pit: Pit) -> dict[str, Any]:
+def nothing(_bench: Bench) -> dict[str, Any]:
     return {}
 
 
-def with_round(pit: Pit) -> dict[str, Any]:
-    pit.draw("P1:9S", "B1:2H")
+def deal(bench: Bench, *cards: str) -> None:
+    for slot, _, face in (each.partition(":") for each in cards):
+        bench.core.observe(CardDrawn(slot=Slot(slot), card=Card(face)))
+
+
+def with_round(bench: Bench) -> dict[str, Any]:
+    deal(bench, "P1:9S", "B1:2H")
     return {}
 
 
-def finish(pit: Pit) -> dict[str, Any]:
-    pit.draw(*PLAYER_WINS)
-    pit.wait("event/round_finished")
+def finish(bench: Bench) -> dict[str, Any]:
+    deal(bench, *PLAYER_WINS)
     return {}
 
 
-def with_hidden_cards(pit: Pit) -> dict[str, Any]:
-    pit.draw("P1:2S", "B1:3H", "P2:2D", "B2:3C")
+def with_hidden_cards(bench: Bench) -> dict[str, Any]:
+    deal(bench, *HIDDEN)
     return {}
 
 
-def with_wrong_result(pit: Pit) -> dict[str, Any]:
-    pit.draw(*PLAYER_WINS)
-    pit.shoe.call(Outcome.BANKER)
-    (found,) = pit.wait("event/irregularity")
-    return {"irregularity": found.json["data"]["id"]}
+def with_wrong_result(bench: Bench) -> dict[str, Any]:
+    deal(bench, *PLAYER_WINS)
+    bench.core.observe(Result(outcome="banker"))
+    (alert,) = bench.core.table.state.alerts
+    return {"irregularity": alert.data.id}
 
 
-def with_unread_card(pit: Pit) -> dict[str, Any]:
-    pit.draw("P1:9S")
-    pit.shoe.say("D", place_code(Slot.B1), 0xFF)
-    pit.wait("event/irregularity")
+def with_unread_card(bench: Bench) -> dict[str, Any]:
+    deal(bench, "P1:9S")
+    bench.core.observe(Unreadable(slot=Slot.B1))
     return {"card": "2H", "slot": "B1"}
 
 
-def with_correction(pit: Pit) -> dict[str, Any]:
-    finish(pit)
-    assert pit.order("correct-card", slot="B2", card="7C")["ok"]
+def with_correction(bench: Bench) -> dict[str, Any]:
+    finish(bench)
+    assert bench.order("first", "correct-card", slot="B2", card="7C")["ok"]
     return {}
 
 
-def on_hold(pit: Pit) -> dict[str, Any]:
-    assert pit.order("hold")["ok"]
+def on_hold(bench: Bench) -> dict[str, Any]:
+    assert bench.order("first", "hold")["ok"]
     return {}
 
 
-def correction(pit: Pit) -> dict[str, Any]:
-    return {**finish(pit), "slot": "B2", "card": "7C"}
+def correction(bench: Bench) -> dict[str, Any]:
+    return {**finish(bench), "slot": "B2", "card": "7C"}
 
 
-def ruling(pit: Pit) -> dict[str, Any]:
-    return {**with_wrong_result(pit), "action": "void_round"}
+def ruling(bench: Bench) -> dict[str, Any]:
+    return {**with_wrong_result(bench), "action": "void_round"}
 
 
-def entry(_pit: Pit) -> dict[str, Any]:
+def entry(_bench: Bench) -> dict[str, Any]:
     return {"outcome": "banker", "player_pair": False, "banker_pair": True}
 
 
-def from_the_start(pit: Pit) -> dict[str, Any]:
-    return {**finish(pit), "from_seq": 1}
+def from_the_start(bench: Bench) -> dict[str, Any]:
+    return {**finish(bench), "from_seq": 1}
 
 
-def counted(pit: Pit) -> dict[str, Any]:
-    pit.order("new-shoe")
-    return {**finish(pit), "left": 400}
+def counted(bench: Bench) -> dict[str, Any]:
+    assert bench.order("first", "new-shoe")["ok"]
+    return {**finish(bench), "left": 400}
 
 
-def reported(_pit: Pit) -> dict[str, Any]:
+def reported(_bench: Bench) -> dict[str, Any]:
     return {"kind": "card_off_table", "slot": "P2"}
 
 
-def signs_on(_pit: Pit) -> dict[str, Any]:
+def signs_on(_bench: Bench) -> dict[str, Any]:
     return {"dealer": "Kim"}
 
 
@@ -146,7 +153,7 @@ REFUSED = [
     ("hold", {"kind": "burn_error"}, "a person cannot report 'burn_error'"),
     ("resume", {}, "the table is not on hold"),
     ("replay", {}, "from which event on?"),
-    ("replay", {"from_seq": 2}, "the last event is 1"),
+    ("replay", {"from_seq": 99}, "the last event is"),
 ]
 
 
@@ -154,57 +161,64 @@ def test_every_verb_is_tried() -> None:
     assert {case.verb for case in CARRIED_OUT} == set(VERBS)
 
 
+def journaled(bench: Bench) -> list[Command]:
+    return [each for each in bench.core.reader.observations() if isinstance(each, Command)]
+
+
 @pytest.mark.parametrize("case", CARRIED_OUT, ids=lambda case: case.verb)
-def test_it_is_carried_out(tables: OpenPit, case: Case) -> None:
-    pit = tables(case.text)
-    fields = case.prepare(pit)
-    answer = pit.order(case.verb, reason="I say so", **fields)
+def test_it_is_carried_out(tmp_path: Path, case: Case) -> None:
+    bench = Bench(set_up(tmp_path, case.text))
+    fields = case.prepare(bench)
+    bench.time.now += 1
+    answer = bench.order("it", case.verb, reason="I say so", **fields)
     name = case.verb.replace("-", "_")
     assert (answer["ok"], answer["refused"], answer["name"]) == (True, None, name)
-    assert answer["seq"] == pit.seq
-    for type_ in case.events:
-        wait_for(lambda t=type_: set(seqs(pit, t)) & set(answer["events"]), type_)  # type: ignore[misc]
-    if not case.events:
-        assert answer["events"] == []
-    order = pit.journaled()[-1]
-    assert (order.name, order.id, order.refused) == (name, answer["id"], None)
+    assert answer["seq"] == bench.core.table.state.seq
+    types = {each.seq: each.type for each in bench.core.outbox.events(0, 999)}
+    caused = [types[number] for number in answer["events"]]
+    assert set(case.events) <= set(caused)
+    assert case.events or not caused
+    order = journaled(bench)[-1]
+    assert (order.name, order.id, order.refused) == (name, "it", None)
     assert (order.operator, order.claimed, order.reason) == ("Maria", True, "I say so")
+    bench.core.close()
 
 
-def seqs(pit: Pit, type_: str) -> list[int]:
-    return [each.json["seq"] for each in pit.of(f"event/{type_}")]
-
-
-@pytest.mark.parametrize(("verb", "fields", "why"), REFUSED)
-def test_it_is_refused(quiet: Pit, verb: str, fields: dict[str, Any], why: str) -> None:
-    answer = quiet.order(verb, **fields)
+@each_case("verb, fields, why", REFUSED)
+def test_it_is_refused(bench: Bench, verb: str, fields: dict[str, Any], why: str) -> None:
+    bench.time.now += 1
+    before, order_id = bench.core.table.state.seq, f"n{bench.time.now}"
+    answer = bench.order(order_id, verb, **fields)
     assert not answer["ok"]
     assert why in answer["refused"]
-    assert (answer["events"], answer["seq"], quiet.seq) == ([], 1, 1)
-    journaled = {order.id: order.refused for order in quiet.journaled()}
-    assert journaled.get(answer["id"]) == (None if verb == "replay" else answer["refused"])
+    assert (answer["events"], answer["seq"], bench.core.table.state.seq) == ([], before, before)
+    refused = {order.id: order.refused for order in journaled(bench)}
+    assert refused.get(order_id) == (None if verb == "replay" else answer["refused"])
 
 
-def test_a_second_hold_is_accepted_and_changes_nothing(pit: Pit) -> None:
-    on_hold(pit)
-    seq = pit.seq
+def test_a_second_hold_is_accepted_and_changes_nothing(bench: Bench) -> None:
+    on_hold(bench)
+    before = bench.core.table.state.seq
     for operator in ("Maria", "Ann"):
-        answer = pit.order("hold", operator=operator)
+        answer = bench.order(operator, "hold", operator=operator)
         assert (answer["ok"], answer["refused"], answer["events"]) == (True, None, [])
-    assert pit.seq == seq
-    wait_for(lambda: pit.of("state")[-1].json["on_hold"], "the hold")
+    assert bench.core.table.state.seq == before
+    assert bench.core.table.state.on_hold
 
 
-def test_a_ruling_has_to_fit(pit: Pit) -> None:
-    fields = with_wrong_result(pit)
-    answer = pit.order("rule", action="draw_now", **fields)
+def test_a_ruling_has_to_fit(bench: Bench) -> None:
+    fields = with_wrong_result(bench)
+    answer = bench.order("a", "rule", action="draw_now", **fields)
     assert answer["refused"] == "draw_now is no answer to result_mismatch"
-    assert pit.order("rule", **fields)["refused"].startswith("no action None")
-    assert pit.order("rule", action="supervisor", **fields)["ok"]
+    assert bench.order("b", "rule", **fields)["refused"].startswith("no action None")
+    assert bench.order("c", "rule", action="supervisor", **fields)["ok"]
 
 
+@pytest.mark.mosquitto
 def test_a_corrected_card_flows_into_totals_result_and_counts(pit: Pit) -> None:
-    with_correction(pit)
+    pit.draw(*PLAYER_WINS)
+    pit.wait("event/round_finished")
+    assert pit.order("correct-card", slot="B2", card="7C")["ok"]
     (revised,) = pit.wait("event/result_revised")
     assert revised.json["data"]["before"]["outcome"] == "player"
     assert revised.json["data"]["after"]["outcome"] == "tie"
@@ -222,9 +236,9 @@ def test_a_corrected_card_flows_into_totals_result_and_counts(pit: Pit) -> None:
     wait_for(lambda: pit.of("state")[-1].json["counts"]["player"] == 1, "the way back")
 
 
-def test_the_answer_to_a_correction_does_not_tell_a_hidden_face(tables: OpenPit) -> None:
-    pit = tables('house = "chickasaw"')
-    with_hidden_cards(pit)
-    answers = [pit.order("correct-card", slot="B1", card=card) for card in ("3H", "4H")]
-    assert [answer["ok"] for answer in answers] == [True, True]
-    assert [answer["refused"] for answer in answers] == [None, None]
+def test_the_answer_to_a_correction_does_not_tell_a_hidden_face(tmp_path: Path) -> None:
+    bench = Bench(set_up(tmp_path, 'house = "chickasaw"'))
+    deal(bench, *HIDDEN)
+    answers = [bench.order(card, "correct-card", slot="B1", card=card) for card in ("3H", "4H")]
+    assert [(answer["ok"], answer["refused"]) for answer in answers] == [(True, None)] * 2
+    bench.core.close()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from tests.brokers import PATIENCE, free_port, wait_for
 
-__all__ = ["LONGEST", "Done", "Terminal", "environment", "run", "start"]
+__all__ = ["LONGEST", "Done", "Terminal", "children_of", "environment", "run", "start"]
 
 LONGEST = 200.0
 """Seconds after which a demo that should have ended counts as hanging."""
@@ -73,6 +73,12 @@ def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]: 
         cwd=folder,
         **more,
     )
+
+
+def children_of(process: int) -> list[int]:
+    """Return the processes that a process has started, by whichever of its threads."""
+    threads = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(each) for thread in threads for each in thread.read_text("ascii").split()]
 
 
 def run(folder: Path, *arguments: str) -> Done:

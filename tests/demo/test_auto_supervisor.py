@@ -53,7 +53,7 @@ def count(sample: SampleTable, kind: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("policy", "mode", "fault"), volume.sample(product(POLICY_IDS, Mode, CALLED_OVER), 5)
+    ("policy", "mode", "fault"), volume.sample(product(POLICY_IDS, Mode, CALLED_OVER), 11)
 )
 def test_every_round_is_shown_as_it_was_dealt(policy: str, mode: Mode, fault: Fault) -> None:
     sample, referee = performed(settings(fault, policy=policy, mode=mode), policy)
@@ -107,7 +107,7 @@ def test_a_round_that_cannot_be_restored_is_void() -> None:
     assert ("void_round", OPERATOR) in closed(sample)
 
 
-@pytest.mark.parametrize("seed", range(volume.volume(3, 8)))
+@pytest.mark.parametrize("seed", range(volume.volume(1, 4)))
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("excess", [Excess.BURNED, Excess.CARRIED])
 def test_whatever_goes_wrong_nothing_wrong_is_shown(seed: int, mode: Mode, excess: Excess) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.brokers import PATIENCE, free_port, wait_for
-from tests.demo.demo_process import COMMAND, Terminal, environment, start
+from tests.demo.demo_process import COMMAND, Terminal, children_of, environment, start
 from tests.volume import sample
 
 SLOW = ("--board", "--speed", "30", "--fault", "overdraw", "--fault-rate", "1", "--seed", "3")
@@ -80,7 +81,7 @@ def test_the_board_shows_what_is_dealt_and_the_pit_its_misdeals(tmp_path: Path) 
         assert misdeal["kind"] == "excess_card"
         assert misdeal["proposals"]
         wait_for(lambda: first_of(f"{url}/table/table-1")["roads"]["bead"], timeout=PATIENCE)
-        started = _children(process.pid)
+        started = children_of(process.pid)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")
@@ -120,46 +121,23 @@ def _listens(url: str) -> bool:
         return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
 
 
-def test_a_terminal_shows_it_from_the_first_moment_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+def test_a_terminal_shows_it_from_the_first_moment_and_tells_when_it_dies(tmp_path: Path) -> None:
     command = (*COMMAND, "--port", str(free_port()), *own_port(), *SLOW)
     with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
         terminal.wait_for("/pit")
         found = ADDRESSES.search(terminal.written)
         assert found
-        shown = f"Board: {found[1]}/table/table-1   Pit: {found[1]}/pit"
-        terminal.wait_for(shown)
+        terminal.wait_for(f"Board: {found[1]}/table/table-1   Pit: {found[1]}/pit")
         wait_for(lambda: _listens(found[1]), "the display")
         assert ask(f"{found[1]}/table/table-1")[0] == 200
-        (demo_pid,) = _children(terminal.process.pid)
-        started = _children(demo_pid)
+        (demo_pid,) = children_of(terminal.process.pid)
+        (display_pid,) = children_of(demo_pid)
+        os.kill(display_pid, signal.SIGKILL)
+        terminal.wait_for(" lost; display.log beside the journal says why")
         terminal.type("\x03")
         assert terminal.end() == 0
         terminal.wait_for("shown as really dealt: yes")
         assert "Traceback" not in terminal.written
-    assert_ended(started)
-
-
-def test_a_board_that_dies_is_told_and_the_demo_goes_on(tmp_path: Path) -> None:
-    command = (*COMMAND, "--port", str(free_port()), *own_port(), *SLOW)
-    with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
-        terminal.wait_for("Lately")
-        _kill_display(terminal.process.pid)
-        terminal.wait_for(" lost; display.log beside the journal says why")
-        terminal.type("\x03")
-        assert terminal.end() == 0
-
-
-def _kill_display(shell: int) -> None:
-    """Kill the demo's own display: the child of the shell's child."""
-    (demo_pid,) = _children(shell)
-    wait_for(lambda: _children(demo_pid), timeout=PATIENCE)
-    for child in _children(demo_pid):
-        subprocess.run(["kill", "-9", str(child)], check=True)
-
-
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for each in tasks for child in each.read_text(encoding="ascii").split()]
 
 
 @pytest.mark.parametrize("extra", sample(["uvicorn", "starlette"], 2))

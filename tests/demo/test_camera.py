@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.demo.dealer import CAMERA_FAULTS
 from tests.brokers import wait_for
 from tests.demo import demo_process
 
@@ -53,7 +52,3 @@ def test_a_missing_camera_extra_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.err.strip().endswith(
         "the demo's camera needs cv2, an extra: pip install 'shoe-daemon[camera]'"
     )
-
-
-def test_only_faults_that_a_camera_can_see_are_left() -> None:
-    assert {"noise", "unplug", "lost-frame", "misread"}.isdisjoint(map(str, CAMERA_FAULTS))

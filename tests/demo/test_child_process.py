@@ -13,7 +13,7 @@ from pathlib import Path
 from shoe_daemon import __version__
 from shoe_daemon.demo.display import start_child
 from tests.brokers import PATIENCE, wait_for
-from tests.demo.demo_process import start
+from tests.demo.demo_process import children_of, start
 
 DEAF = """
 import signal, time
@@ -23,12 +23,6 @@ end_with_parent(timeout=0.1)
 print("tied", flush=True)
 time.sleep(3600)
 """
-
-
-def children_of(process: int) -> list[int]:
-    """Return the processes that a process has started, by whichever of its threads."""
-    threads = Path(f"/proc/{process}/task").glob("*/children")
-    return [int(each) for thread in threads for each in thread.read_text("ascii").split()]
 
 
 def is_running(process: int) -> bool:

@@ -96,7 +96,7 @@ def playing(settings: DemoSettings, folder: Path) -> Iterator[DemoRunner]:
 
 @pytest.mark.parametrize(
     ("fault", "policy", "choice"),
-    dict.fromkeys([*WAIT, *volume.sample(product(Fault, POLICIES, range(3)), 13)]),
+    dict.fromkeys([*WAIT, *volume.sample(product(Fault, POLICIES, range(3)), 29)]),
 )
 def test_every_round_ends_without_a_stall(
     fault: Fault, policy: str, choice: int, tmp_path: Path

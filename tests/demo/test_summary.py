@@ -34,9 +34,3 @@ def test_what_is_still_open() -> None:
     lines = list(summary(referee, 8, Health(), 0))
     assert "irregularities caught: 1, 1 still open" in lines
     assert "  1 missing draw: still open" in lines
-
-
-def test_nothing_at_all() -> None:
-    lines = list(summary(ResultCheck(), 8, Health(), 0))
-    assert "irregularities caught: 0" in lines
-    assert not any(line.startswith("decisions") for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,11 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.display.app import PAGE_HOST, command_options
-from shoe_daemon.display.config import DisplaySetup, load_display, parse_listen
+from shoe_daemon.display.config import DisplaySetup, load_display
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import hash_pin
 from shoe_daemon.settings.loader import has_section
+from tests.each_case import each_case
 
 EXAMPLE = Path(__file__).parents[2] / "systemd" / "display.toml"
 HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqo"
@@ -25,31 +25,18 @@ def load(folder: Path, text: str) -> DisplaySetup:
     return load_display(path)
 
 
-@pytest.mark.parametrize(
-    ("listen", "reason"),
+@each_case(
+    "text, told",
     [
-        ("0.0.0.0:9464", "'0.0.0.0:9464'; expected an address of loopback"),
-        ("9464", "'9464'; expected ADDRESS:PORT"),
-    ],
-)
-def test_metrics_are_for_loopback_only(tmp_path: Path, listen: str, reason: str) -> None:
-    with pytest.raises(UserError, match=re.escape(f"metrics.listen: {reason}")):
-        load(tmp_path, f'[metrics]\nlisten = "{listen}"\n')
-
-
-def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
-    setup = load(tmp_path, "[display]\n")
-    assert setup.pit_credentials is None
-    settings = setup.config.display
-    assert settings.address == ("127.0.0.1", 8080)
-    assert settings.on_loopback
-    assert not settings.open_pit
-    assert setup.config.mqtt.address == ("127.0.0.1", 1883)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+        (
+            "[metrics]\nlisten = '0.0.0.0:9464'\n",
+            "'0.0.0.0:9464'; expected an address of loopback",
+        ),
+        ("[metrics]\nlisten = '9464'\n", "'9464'; expected ADDRESS:PORT"),
+        *(
+            (f"[display]\nlisten = '{address}'\n", f"'{address}'; expected ADDRESS:PORT")
+            for address in ("", ":", "a:", ":80", "::1:80", "a b:80", "127.0.0.1:80/x")
+        ),
         ("[displya]\n", "displya: unknown key; expected one of mqtt, display"),
         ("[display]\nlang = 'en'\n", "display.lang: unknown key; expected one of listen, hosts"),
         ("[display]\nlisten = '8080'\n", "'8080'; expected ADDRESS:PORT, such as 127.0.0.1:8080"),
@@ -99,8 +86,8 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, told: str) -> None
 PIT = "[display.orders]\nusername='pit'\npassword_file='/etc/pit'\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "options"),
+@each_case(
+    "text, options",
     [
         # A broker on loopback is, for other computers, where the page comes from.
         ("[display]\n", ["--host", PAGE_HOST]),
@@ -181,9 +168,10 @@ def test_paths_of_the_broker_start_from_the_configurations_folder(
     assert mqtt.beside(Path("conf")) == mqtt  # a display's command line sets it up twice
 
 
-@pytest.mark.parametrize(
-    ("text", "address", "loopback", "is_open"),
+@each_case(
+    "text, address, loopback, is_open",
     [
+        ("", ("127.0.0.1", 8080), True, False),
         ("listen = '127.0.0.1:1'", ("127.0.0.1", 1), True, False),
         ("listen = '[::1]:80'", ("::1", 80), True, False),
         ("listen = 'localhost:80'", ("localhost", 80), True, False),
@@ -199,12 +187,6 @@ def test_who_can_reach_it_is_known(
     assert settings.address == address
     assert settings.on_loopback is loopback
     assert settings.open_pit is is_open
-
-
-@pytest.mark.parametrize("text", ["", ":", "a:", ":80", "::1:80", "a b:80", "127.0.0.1:80/x"])
-def test_an_address_has_a_host_and_a_port(text: str) -> None:
-    with pytest.raises(UserError, match="expected ADDRESS:PORT"):
-        parse_listen(text)
 
 
 def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
@@ -250,13 +232,6 @@ def test_the_history_is_in_the_state_directory(
     assert "StateDirectory=shoe-display\n" in unit
 
 
-def test_check_config_says_where_the_log_is(tmp_path: Path) -> None:
-    path = tmp_path / "display.toml"
-    path.write_text("[display.history]\nfile = 'h.db'\ndays = 30\n", encoding="utf-8")
-    lines = CliRunner().invoke(main, ["check-config", str(path)]).output.splitlines()
-    assert f"log       {tmp_path / 'h.db'}, 30 days; missing events through no account" in lines
-
-
 def test_check_config_says_what_a_display_is(tmp_path: Path) -> None:
     path = tmp_path / "display.toml"
     path.write_text(
@@ -279,8 +254,8 @@ def test_check_config_says_what_a_display_is(tmp_path: Path) -> None:
     assert last.endswith("a proxy asks who it is; shows alerts that only staff may see")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
+@each_case(
+    "arguments, told",
     [
         (["--broker", "host"], "--broker: 'host'; expected HOST:PORT, such as 127.0.0.1:1883"),
         (["--broker", "h:x"], "expected HOST:PORT"),

@@ -41,9 +41,3 @@ def test_the_policy_and_the_topics_are_those_of_the_code() -> None:
     assert found is not None
     asked = sorted(each.removeprefix("p/+/+/") for each in topic_filters("p", None))
     assert found[1].split("  ") == asked
-
-
-@pytest.mark.parametrize("text", [DISPLAY, SECURITY], ids=["display", "security"])
-def test_every_file_that_is_named_is_there(text: str) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", text):
-        assert (DOCS / target).exists(), target

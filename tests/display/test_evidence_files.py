@@ -22,6 +22,7 @@ from shoe_daemon.display.evidence import (
     parse_picture,
     round_archive,
 )
+from tests.each_case import each_case
 
 TABLE = "casino.table-7"
 AT = 1_795_291_200_000_000
@@ -43,7 +44,7 @@ def test_the_name_of_a_clip_has_its_time_witness_length_and_hash() -> None:
     assert parse_clip(name) == Clip(name, AT + 5_250_000, "cam-2", 17, "0123456789abcdef")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         ".20261121-200005.250-cam-17s-0123456789abcdef.webm",
@@ -149,18 +150,3 @@ def test_an_archive_names_what_vanished_while_it_was_made(tmp_path: Path) -> Non
         for line in archive.read("SHA256SUMS").decode().splitlines():
             digest, _, name = line.partition("  ")
             assert hashlib.sha256(archive.read(name)).hexdigest() == digest
-
-
-def open_files(folder: Path) -> list[str]:
-    """Return the files of a folder that this process holds open."""
-    links = Path("/proc/self/fd").iterdir()
-    return [name for each in links if (name := os.path.realpath(each)).startswith(str(folder))]
-
-
-def test_a_download_that_breaks_off_leaves_no_file_open(tmp_path: Path) -> None:
-    write_clip(tmp_path, 5, bytes(3 * CHUNK_BYTES))
-    parts = round_archive(EvidenceFiles(tmp_path), TIMES, AT, lambda _: b"{}")
-    next(parts)
-    assert len(open_files(tmp_path)) == 1
-    del parts
-    assert not open_files(tmp_path)

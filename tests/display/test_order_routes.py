@@ -231,135 +231,116 @@ def test_after_log_out_the_cookie_opens_nothing(desk: Desk) -> None:
     assert desk.order("hold").status == 401
 
 
-Attempt = Callable[[Place, Desk], Answer]
+FOREIGN = "http://casino.example"
+FORM = "application/x-www-form-urlencoded"
+LOG_IN, MARIA = "/orders/session", {"operator": "Maria", "pin": PIN}
+PROXY = {"X_Forwarded_For": "192.0.2.7"}
 
-
-def stolen(place: Place, desk: Desk, **changes: str) -> Answer:
-    thief = place.desk()
-    thief.cookie, thief.token = desk.cookie, desk.token
-    for name, value in changes.items():
-        setattr(thief, name, value)
-    return thief.order("hold")
-
-
-LOG_IN = "/orders/session"
-MARIA = {"operator": "Maria", "pin": PIN}
-FORBIDDEN: dict[str, tuple[int, Attempt]] = {
-    # No session, or not this one.
-    "no session": (401, lambda place, desk: stolen(place, desk, cookie="")),
-    "an invented cookie": (401, lambda p, d: stolen(p, d, cookie="shoe_operator=" + "A" * 43)),
-    "an empty cookie": (401, lambda p, d: stolen(p, d, cookie="shoe_operator=")),
-    "a cookie that is too long": (401, lambda p, d: stolen(p, d, cookie=f"{d.cookie}x")),
-    "a cookie of another name": (401, lambda p, d: stolen(p, d, cookie=f"x{d.cookie}")),
-    # A stolen cookie alone is not enough.
-    "no token": (403, lambda p, d: stolen(p, d, token="")),
-    "an altered token": (403, lambda p, d: stolen(p, d, token=d.token[:-2] + "__")),
-    "a token that is not ASCII": (403, lambda p, d: stolen(p, d, token="\xe9" * 43)),
-    "the cookie as the token": (403, lambda p, d: stolen(p, d, token=d.cookie)),
-    "log-out without a token": (403, lambda _, d: d.post("/orders/log-out", {}, X_CSRF_Token="")),
-    # Foreign pages.
-    "a foreign origin": (403, lambda p, d: stolen(p, d, origin="http://casino.example")),
-    "no origin": (403, lambda p, d: stolen(p, d, origin="")),
-    "the origin null": (403, lambda p, d: stolen(p, d, origin="null")),
-    "another port": (403, lambda p, d: stolen(p, d, origin="http://127.0.0.1:1")),
-    "https in place of http": (
-        403,
-        lambda p, d: stolen(p, d, origin=d.origin.replace("http", "https")),
-    ),
-    "an origin with a path": (403, lambda p, d: stolen(p, d, origin=f"{d.origin}/")),
-    "a browser that says cross-site": (
-        403,
-        lambda _, d: d.order("hold", {"Sec_Fetch_Site": "cross-site"}),
-    ),
-    "a browser that says same-site": (
-        403,
-        lambda _, d: d.order("hold", {"Sec_Fetch_Site": "same-site"}),
-    ),
-    "log-in from a foreign page": (
-        403,
-        lambda p, _: p.desk().log_in(Origin="http://casino.example"),
-    ),
-    "log-out from a foreign page": (
-        403,
-        lambda _, d: d.post("/orders/log-out", {}, Origin="http://casino.example"),
-    ),
-    "another host name": (421, lambda _, d: d.order("hold", {"Host": "casino.example"})),
-    # A form of a foreign page can send these kinds without being asked for.
-    "a form": (
-        415,
-        lambda _, d: d.order("hold", {"Content_Type": "application/x-www-form-urlencoded"}),
-    ),
-    "plain text": (415, lambda _, d: d.order("hold", {"Content_Type": "text/plain"})),
-    "no type": (415, lambda _, d: d.order("hold", {"Content_Type": ""})),
-    # PINs.
-    "no PIN": (403, lambda _, d: d.order("new-shoe")),
-    "a wrong PIN": (403, lambda _, d: d.order("new-shoe", pin="0000")),
-    "somebody else's PIN": (403, lambda _, d: d.order("new-shoe", pin=OTHER_PIN)),
-    "an empty PIN": (403, lambda _, d: d.order("new-shoe", pin="")),
-    "a PIN that is a number": (403, lambda _, d: d.order("new-shoe", pin=4711)),
-    "a PIN in a list": (403, lambda _, d: d.order("new-shoe", pin=[PIN])),
-    "void without a PIN": (403, lambda _, d: d.order("void-round")),
-    "a ruling without a PIN": (403, lambda _, d: d.order("rule", action="void_round")),
-    "a correction without a PIN": (
-        403,
-        lambda _, d: d.order("correct-card", slot="P1", card="AS"),
-    ),
-    "a card without a PIN": (403, lambda _, d: d.order("enter-card", slot="P1", card="AS")),
-    "a result without a PIN": (403, lambda _, d: d.order("enter-result", outcome="tie")),
-    "undo without a PIN": (403, lambda _, d: d.order("undo")),
-    "a dry run in words": (403, lambda _, d: d.order("new-shoe", dry_run="yes")),
-    "a dry run as a number": (403, lambda _, d: d.order("new-shoe", dry_run=1)),
-    # PINs over plain http.
-    "a PIN that came through a proxy": (
-        403,
-        lambda p, _: p.desk().log_in(X_Forwarded_For="192.0.2.7"),
-    ),
-    "an order through a proxy": (
-        403,
-        lambda _, d: d.order("hold", {"Forwarded": "for=192.0.2.7"}),
-    ),
-    "a proxy that only says https": (
-        403,
-        lambda p, _: p.desk().log_in(X_Forwarded_For="192.0.2.7", X_Forwarded_Proto="https"),
-    ),
-    # Log-in.
-    "nobody's name": (403, lambda p, _: p.desk().log_in("Eve")),
-    "no name": (403, lambda p, _: p.desk().log_in("")),
-    "no PIN at log-in": (403, lambda p, _: p.desk().post(LOG_IN, {"operator": "Maria"})),
-    "a name in small letters": (403, lambda p, _: p.desk().log_in("maria")),
-    "a name with a space": (403, lambda p, _: p.desk().log_in("Maria ")),
-    "log-in with a list": (400, lambda p, _: p.desk().post(LOG_IN, [MARIA])),
-    "log-in with no JSON": (400, lambda p, _: p.desk().post(LOG_IN, "{operator: Maria}")),
-    "log-in with too much": (413, lambda p, _: p.desk().post(LOG_IN, {**MARIA, "x": "x" * 5000})),
-    # Fields that the display sets, or that are not a page's business.
-    "another operator": (400, lambda _, d: d.order("hold", operator="Kim")),
-    "another expiry": (400, lambda _, d: d.order("hold", expires_at="2099-01-01T00:00:00Z")),
-    "events once more": (404, lambda _, d: d.order("replay", from_seq=1)),
-    "an unknown field": (400, lambda _, d: d.order("hold", claimed=False)),
-    "an unknown verb": (404, lambda _, d: d.order("open-the-safe")),
-    "a verb with a slash": (404, lambda _, d: d.order("hold%2Fmaria")),
-    "an unknown table": (
-        404,
-        lambda _, d: d.post("/orders/hall.no-such-table/hold", {"id": "x"}),
-    ),
-    "a wildcard for the table": (404, lambda _, d: d.post("/orders/+/hold", {"id": "x"})),
-    "no id": (400, lambda _, d: d.order("hold", id=None)),
-    "an id with a level more": (400, lambda _, d: d.order("hold", id="x/y")),
-    "an id for all answers": (400, lambda _, d: d.order("hold", id="+")),
-    "an id that is no topic": (400, lambda _, d: d.order("new-shoe", id="x#y", pin=PIN)),
-    "a list for an order": (400, lambda _, d: d.post(f"/orders/{d.table}/hold", ["hold"])),
-    "an order that is too long": (413, lambda _, d: d.order("hold", reason="x" * 5000)),
-    "GET for an order": (
-        405,
-        lambda _, d: d.display.ask(f"/orders/{d.table}/hold", Cookie=d.cookie),
-    ),
-    "PUT for an order": (
-        405,
-        lambda _, d: d.display.ask(f"/orders/{d.table}/hold", method="PUT", Cookie=d.cookie),
-    ),
-    "POST to a page": (405, lambda _, d: d.post("/pit", {})),
-    "POST to a board": (405, lambda _, d: d.post(f"/table/{d.table}", {})),
+# A cookie and a token, by name the value; what is not named is Maria's.
+STOLEN: dict[str, tuple[int, dict[str, Callable[[Desk], str]]]] = {
+    "no session": (401, {"cookie": lambda _: ""}),
+    "an invented cookie": (401, {"cookie": lambda _: "shoe_operator=" + "A" * 43}),
+    "an empty cookie": (401, {"cookie": lambda _: "shoe_operator="}),
+    "a cookie that is too long": (401, {"cookie": lambda desk: f"{desk.cookie}x"}),
+    "a cookie of another name": (401, {"cookie": lambda desk: f"x{desk.cookie}"}),
+    "no token": (403, {"token": lambda _: ""}),
+    "an altered token": (403, {"token": lambda desk: desk.token[:-2] + "__"}),
+    "a token that is not ASCII": (403, {"token": lambda _: "\xe9" * 43}),
+    "the cookie as the token": (403, {"token": lambda desk: desk.cookie}),
+    "a foreign origin": (403, {"origin": lambda _: FOREIGN}),
+    "no origin": (403, {"origin": lambda _: ""}),
+    "the origin null": (403, {"origin": lambda _: "null"}),
+    "another port": (403, {"origin": lambda _: "http://127.0.0.1:1"}),
+    "https in place of http": (403, {"origin": lambda d: d.origin.replace("http", "https")}),
+    "an origin with a path": (403, {"origin": lambda desk: f"{desk.origin}/"}),
 }
+# A verb, headers, and fields of an order of Maria's.
+ORDERS: dict[str, tuple[int, str, dict[str, str], dict[str, object]]] = {
+    "a browser that says cross-site": (403, "hold", {"Sec_Fetch_Site": "cross-site"}, {}),
+    "a browser that says same-site": (403, "hold", {"Sec_Fetch_Site": "same-site"}, {}),
+    "another host name": (421, "hold", {"Host": "casino.example"}, {}),
+    # A form of a foreign page can send these kinds without being asked for.
+    "a form": (415, "hold", {"Content_Type": FORM}, {}),
+    "plain text": (415, "hold", {"Content_Type": "text/plain"}, {}),
+    "no type": (415, "hold", {"Content_Type": ""}, {}),
+    "an order through a proxy": (403, "hold", {"Forwarded": "for=192.0.2.7"}, {}),
+    "no PIN": (403, "new-shoe", {}, {}),
+    "a wrong PIN": (403, "new-shoe", {}, {"pin": "0000"}),
+    "somebody else's PIN": (403, "new-shoe", {}, {"pin": OTHER_PIN}),
+    "an empty PIN": (403, "new-shoe", {}, {"pin": ""}),
+    "a PIN that is a number": (403, "new-shoe", {}, {"pin": 4711}),
+    "a PIN in a list": (403, "new-shoe", {}, {"pin": [PIN]}),
+    "void without a PIN": (403, "void-round", {}, {}),
+    "a ruling without a PIN": (403, "rule", {}, {"action": "void_round"}),
+    "a correction without a PIN": (403, "correct-card", {}, {"slot": "P1", "card": "AS"}),
+    "a card without a PIN": (403, "enter-card", {}, {"slot": "P1", "card": "AS"}),
+    "a result without a PIN": (403, "enter-result", {}, {"outcome": "tie"}),
+    "undo without a PIN": (403, "undo", {}, {}),
+    "a dry run in words": (403, "new-shoe", {}, {"dry_run": "yes"}),
+    "a dry run as a number": (403, "new-shoe", {}, {"dry_run": 1}),
+    # Fields that the display sets, or that are not a page's business.
+    "another operator": (400, "hold", {}, {"operator": "Kim"}),
+    "another expiry": (400, "hold", {}, {"expires_at": "2099-01-01T00:00:00Z"}),
+    "events once more": (404, "replay", {}, {"from_seq": 1}),
+    "an unknown field": (400, "hold", {}, {"claimed": False}),
+    "an unknown verb": (404, "open-the-safe", {}, {}),
+    "a verb with a slash": (404, "hold%2Fmaria", {}, {}),
+    "no id": (400, "hold", {}, {"id": None}),
+    "an id with a level more": (400, "hold", {}, {"id": "x/y"}),
+    "an id for all answers": (400, "hold", {}, {"id": "+"}),
+    "an id that is no topic": (400, "new-shoe", {}, {"id": "x#y", "pin": PIN}),
+    "an order that is too long": (413, "hold", {}, {"reason": "x" * 5000}),
+}
+# A name, a PIN and headers of a log-in.
+LOG_INS: dict[str, tuple[int, str, str, dict[str, str]]] = {
+    "log-in from a foreign page": (403, "Maria", PIN, {"Origin": FOREIGN}),
+    "a PIN that came through a proxy": (403, "Maria", PIN, PROXY),
+    "a proxy that only says https": (403, "Maria", PIN, {**PROXY, "X_Forwarded_Proto": "https"}),
+    "nobody's name": (403, "Eve", PIN, {}),
+    "no name": (403, "", PIN, {}),
+    "a name in small letters": (403, "maria", PIN, {}),
+    "a name with a space": (403, "Maria ", PIN, {}),
+}
+# A path and a body; TABLE is the table's key.
+POSTS: dict[str, tuple[int, str, object]] = {
+    "no PIN at log-in": (403, LOG_IN, {"operator": "Maria"}),
+    "log-in with a list": (400, LOG_IN, [MARIA]),
+    "log-in with no JSON": (400, LOG_IN, "{operator: Maria}"),
+    "log-in with too much": (413, LOG_IN, {**MARIA, "x": "x" * 5000}),
+    "an unknown table": (404, "/orders/hall.no-such-table/hold", {"id": "x"}),
+    "a wildcard for the table": (404, "/orders/+/hold", {"id": "x"}),
+    "a list for an order": (400, "/orders/TABLE/hold", ["hold"]),
+    "POST to a page": (405, "/pit", {}),
+    "POST to a board": (405, "/table/TABLE", {}),
+}
+
+
+def forbidden(place: Place) -> Iterator[tuple[str, int, Answer]]:
+    """Try all; yield the name of each, the status that it must have, and the answer."""
+
+    def logged_in() -> Desk:
+        desk = place.desk()
+        assert desk.log_in().status == 200
+        return desk
+
+    for name, (status, changes) in STOLEN.items():
+        desk = logged_in()
+        for what, value in changes.items():
+            setattr(desk, what, value(desk))
+        yield name, status, desk.order("hold")
+    for name, (status, verb, headers, fields) in ORDERS.items():
+        yield name, status, logged_in().order(verb, headers, **fields)
+    for name, (status, operator, pin, headers) in LOG_INS.items():
+        yield name, status, place.desk().log_in(operator, pin, **headers)
+    for name, (status, path, body) in POSTS.items():
+        desk = logged_in()
+        yield name, status, desk.post(path.replace("TABLE", desk.table), body)
+    for changed in ({"X_CSRF_Token": ""}, {"Origin": FOREIGN}):
+        yield f"log-out with {changed}", 403, logged_in().post("/orders/log-out", {}, **changed)
+    for method in ("GET", "PUT"):
+        desk = logged_in()
+        path = f"/orders/{desk.table}/hold"
+        yield method, 405, place.display.ask(path, method=method, Cookie=desk.cookie)
 
 
 def refusals(place: Place) -> list[str]:
@@ -375,22 +356,17 @@ def test_a_flood_of_forbidden_requests_is_a_line_a_minute(place: Place, desk: De
     assert len(refusals(place)) - before <= 2
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_forbidden(place: Place, desk: Desk, name: str) -> None:
-    status, attempt = FORBIDDEN[name]
+def test_what_is_forbidden_is_refused_logged_and_not_done(place: Place) -> None:
     before = len(place.pit.journaled())
-    answer = attempt(place, desk)
-    assert (answer.status, "set-cookie" in answer.headers) == (status, False), answer.body
-    # Another order is answered: this one would have been journaled before it.
-    assert told(desk.order("betting-open", id=f"after-{next(_ids)}"))["id"]
-    told(desk.order("resume"))
-    assert len(place.pit.journaled()) == before + 2
-    if status not in {404, 405, 421}:
-        assert told(answer)["code"] in refusals(place)
-
-
-def test_sixty_attempts_are_tried() -> None:
-    assert len(FORBIDDEN) >= 60
+    for name, status, answer in forbidden(place):
+        assert (answer.status, "set-cookie" in answer.headers) == (status, False), name
+        if status not in {404, 405, 421}:
+            assert told(answer)["code"] in refusals(place), name
+    # Another order is answered: these would have been journaled before it.
+    last = place.desk()
+    assert last.log_in().status == 200
+    assert told(last.order("betting-open"))["ok"]
+    assert len(place.pit.journaled()) == before + 1
 
 
 def test_an_operator_of_another_table_is_refused(place: Place) -> None:
@@ -408,46 +384,45 @@ def test_a_removed_operator_is_logged_out(place: Place) -> None:
     assert desk.order("no-more-bets").status == 401
 
 
-def test_wrong_name_and_wrong_pin_get_the_same_answer(place: Place) -> None:
-    wrong_pin = place.desk().log_in("Maria", "0000")
-    wrong_name = place.desk().log_in("Nobody", PIN)
-    assert (wrong_pin.status, wrong_pin.body) == (wrong_name.status, wrong_name.body)
-
-
 def test_who_guesses_waits_whether_the_name_exists_or_not(place: Place) -> None:
-    for name in ("Guessed", "Stranger"):
-        answers = [place.desk().log_in(name, f"{number:04}") for number in range(8)]
-        assert [each.status for each in answers] == [403] * 6 + [429] * 2
-        assert told(answers[-1])["refused"].startswith("too many")
-        assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+    """The answers are the same, and the session of the name's owner goes on."""
+    owner = place.desk()
+    assert owner.log_in("Guessed").status == 200
+    answers = {
+        name: [place.desk().log_in(name, f"{number:04}") for number in range(8)]
+        for name in ("Guessed", "Stranger")
+    }
+    for found in answers.values():
+        assert [each.status for each in found] == [403] * 6 + [429] * 2
+        assert told(found[-1])["refused"].startswith("too many")
+        assert 1 <= int(found[-1].headers["retry-after"]) <= 60
+    assert answers["Guessed"][0].body == answers["Stranger"][0].body
+    assert told(owner.order("new-shoe", pin=PIN))["ok"]
 
 
-def test_guesses_for_a_name_keep_no_running_session_waiting(place: Place, tmp_path: Path) -> None:
-    text = f'[display.orders]\noperators_file = "{place.operators}"\n'
-    with Display(tmp_path, place.broker, text) as display:
-        wait_for(lambda: display.health()["tables"] > 0, "the table on the display")
-        maria, stranger = (Desk(display, place.desk().table) for _ in range(2))
-        assert maria.log_in().status == 200
-        assert [stranger.log_in(pin="0000").status for _ in range(7)] == [403] * 6 + [429]
-        assert told(maria.order("new-shoe", pin=PIN))["ok"]
-
-
-def test_each_browser_behind_a_proxy_has_guesses_of_its_own(place: Place, tmp_path: Path) -> None:
+def test_a_configured_proxy_is_believed_and_each_of_its_browsers_has_guesses_of_its_own(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "operators.toml").write_text(OPERATORS)
     text = (
         '[display]\nhosts = ["board.casino.example"]\n[display.pit]\nbehind_proxy = true\n'
-        f'[display.orders]\noperators_file = "{place.operators}"\n'
+        '[display.orders]\noperators_file = "operators.toml"\n'
     )
-    with Display(tmp_path, place.broker, text) as display:
-        desk = Desk(display, place.desk().table)
-        desk.origin = "https://board.casino.example"
+    with Display(tmp_path, free_port(), text) as display:
+        desk = Desk(display, "hall.table-1")
 
-        def status(client: str, pin: str) -> int:
-            headers = {"Host": "board.casino.example", "X_Forwarded_Proto": "https"}
-            return desk.log_in(pin=pin, X_Forwarded_For=client, **headers).status
+        def log_in(client: str, pin: str, scheme: str = "https") -> Answer:
+            desk.origin = f"{scheme}://board.casino.example"
+            headers = {"Host": "board.casino.example", "X_Forwarded_Proto": scheme}
+            return desk.log_in(pin=pin, X_Forwarded_For=client, **headers)
 
-        assert [status("203.0.113.9", "0000") for _ in range(7)] == [403] * 6 + [429]
-        assert status("198.51.100.7, 203.0.113.9", PIN) == 429
-        assert status("198.51.100.7", PIN) == 200
+        assert told(log_in("192.0.2.7", PIN, "http"))["code"] == "plain_http"
+        guesses = [log_in("203.0.113.9", "0000").status for _ in range(7)]
+        assert guesses == [403] * 6 + [429]
+        assert log_in("198.51.100.7, 203.0.113.9", PIN).status == 429
+        answer = log_in("198.51.100.7", PIN)
+        assert answer.status == 200
+        assert "secure" in answer.headers["set-cookie"].lower()
 
 
 def test_a_session_ends_after_six_wrong_pins(place: Place, desk: Desk) -> None:
@@ -540,24 +515,6 @@ def test_boards_stay_on_http_beside_a_pit_on_https(tmp_path: Path) -> None:
         assert told(desk.log_in(Host=host))["code"] == "plain_http"
 
 
-def test_a_proxy_with_tls_is_believed_where_it_is_configured(tmp_path: Path) -> None:
-    (tmp_path / "operators.toml").write_text(OPERATORS)
-    text = (
-        '[display]\nhosts = ["board.casino.example"]\n[display.pit]\nbehind_proxy = true\n'
-        '[display.orders]\noperators_file = "operators.toml"\n'
-    )
-    forwarded = {"Host": "board.casino.example", "X_Forwarded_For": "192.0.2.7"}
-    with Display(tmp_path, free_port(), text) as display:
-        desk = Desk(display, "hall.table-1")
-        desk.origin = "http://board.casino.example"
-        plain = desk.log_in(**forwarded, X_Forwarded_Proto="http")
-        assert told(plain)["code"] == "plain_http"
-        desk.origin = "https://board.casino.example"
-        answer = desk.log_in(**forwarded, X_Forwarded_Proto="https")
-        assert answer.status == 200
-        assert "secure" in answer.headers["set-cookie"].lower()
-
-
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -575,51 +532,44 @@ def test_a_bad_certificate_is_one_line(tmp_path: Path, name: str, why: str) -> N
     assert len(result.output.splitlines()) == 1
 
 
-class TestSessions:
-    class Clock:
-        """Seconds, set by a test."""
+class Clock:
+    """Seconds, set by a test."""
 
-        now = 1000.0
+    now = 1000.0
 
-        def __call__(self) -> float:
-            return self.now
+    def __call__(self) -> float:
+        return self.now
 
-    @pytest.fixture
-    def clock(self) -> Clock:
-        return self.Clock()
 
-    @pytest.fixture
-    def sessions(self, clock: Clock) -> OperatorSessions:
-        return OperatorSessions(clock)
+def test_a_session_ends_after_five_idle_minutes() -> None:
+    clock = Clock()
+    sessions = OperatorSessions(clock)
+    token, _ = sessions.begin("Maria")
+    clock.now += IDLE_S - 1
+    assert sessions.find(token, used=False)  # looking on is not using it
+    clock.now += 1
+    assert sessions.find(token) is None
+    assert len(sessions) == 0
 
-    def test_it_ends_after_five_idle_minutes(
-        self, sessions: OperatorSessions, clock: Clock
-    ) -> None:
-        token, _ = sessions.begin("Maria")
+
+def test_a_session_ends_after_twelve_hours_however_busy() -> None:
+    clock = Clock()
+    sessions = OperatorSessions(clock)
+    token, _ = sessions.begin("Maria")
+    began = clock.now
+    while sessions.find(token):
         clock.now += IDLE_S - 1
-        assert sessions.find(token, used=False)  # looking on is not using it
-        clock.now += 1
-        assert sessions.find(token) is None
-        assert len(sessions) == 0
+    assert 0 <= clock.now - began - LONGEST_S < IDLE_S
 
-    def test_it_ends_after_twelve_hours_however_busy(
-        self, sessions: OperatorSessions, clock: Clock
-    ) -> None:
-        token, _ = sessions.begin("Maria")
-        began = clock.now
-        while sessions.find(token):
-            clock.now += IDLE_S - 1
-        assert 0 <= clock.now - began - LONGEST_S < IDLE_S
 
-    def test_their_number_is_limited_and_the_least_used_goes(
-        self, sessions: OperatorSessions
-    ) -> None:
-        tokens = [sessions.begin("Maria")[0] for _ in range(MAX_SESSIONS)]
-        assert sessions.find(tokens[0])
-        sessions.begin("Kim")
-        assert len(sessions) == MAX_SESSIONS
-        assert sessions.find(tokens[0])
-        assert sessions.find(tokens[1]) is None
+def test_the_number_of_sessions_is_limited_and_the_least_used_goes() -> None:
+    sessions = OperatorSessions(Clock())
+    tokens = [sessions.begin("Maria")[0] for _ in range(MAX_SESSIONS)]
+    assert sessions.find(tokens[0])
+    sessions.begin("Kim")
+    assert len(sessions) == MAX_SESSIONS
+    assert sessions.find(tokens[0])
+    assert sessions.find(tokens[1]) is None
 
 
 def test_a_wrong_name_takes_as_long_as_a_wrong_pin(tmp_path: Path) -> None:

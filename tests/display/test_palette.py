@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from shoe_daemon.display.pages import PAGES, STATIC
 from tests.each_case import each_case
 
@@ -41,9 +39,3 @@ def test_every_colour_is_defined_once_and_used() -> None:
         assert len(defined) == len(set(defined))
     assert set(SCREEN) == used
     assert set(PRINT) < used
-
-
-@pytest.mark.parametrize("page", sorted(PAGES.glob("*.html")), ids=lambda path: path.name)
-def test_every_page_loads_the_palette(page: Path) -> None:
-    own = page.name != "layout.html"
-    assert ('{% extends "layout.html" %}' if own else '["palette", ') in TEXTS[page.name]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import html.parser
 import json
 import os
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,38 +17,13 @@ from shoe_daemon.display.pages import (
     PageTemplates,
     data_block,
 )
+from tests.display.display_process import Answer
+from tests.each_case import each_case
 from tests.floor.table_messages import PATIENT
+from tests.report.test_html_report import read
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 NAMES = sorted(path.stem for path in PAGES.glob("*.html") if path.stem != "layout")
-
-
-class Reader(html.parser.HTMLParser):
-    """Reads a page as a browser does."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.block = ""
-        self._within = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self._within = ("id", "page") in attrs
-        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
-
-    def handle_endtag(self, tag: str) -> None:
-        self._within = False
-
-    def handle_data(self, data: str) -> None:
-        if self._within:
-            self.block += data
-
-
-def read(page: bytes) -> Reader:
-    reader = Reader()
-    reader.feed(page.decode())
-    return reader
 
 
 @PATIENT
@@ -61,18 +34,19 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
     assert json.loads(block) == {"nasty": NASTY, **facts}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     pages = PageTemplates(FileCache(STATIC))
     plain, nasty = (
-        read(pages.render(name, "en", data_block({"name": text})) or b"")
-        for text in ("Table", NASTY)
+        pages.render(name, "en", data_block({"name": text})) or b"" for text in ("Table", NASTY)
     )
-    assert plain.tags == nasty.tags
-    assert json.loads(nasty.block) == {"name": NASTY}
+    found = read(nasty.decode())
+    assert found.tags == read(plain.decode()).tags
+    assert not [each for each, _ in found.attributes if each.startswith("on") or each == "style"]
+    assert Answer(200, {}, nasty).block == {"name": NASTY}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_every_file_that_a_page_names_is_there(name: str) -> None:
     static = FileCache(STATIC)
     page = (PageTemplates(static).render(name, "en", "{}") or b"").decode()
@@ -81,13 +55,11 @@ def test_every_file_that_a_page_names_is_there(name: str) -> None:
     assert len(re.findall(r'"/static/[^"]*[.](?:css|js)[?]v=', page)) > 5
 
 
-def test_a_missing_page_is_none() -> None:
-    assert PageTemplates(FileCache(STATIC)).render("nothing", "en", "{}") is None
-
-
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
+        "",
+        "x" * 5000 + ".js",
         "..",
         "/",
         "../app.py",
@@ -103,10 +75,7 @@ def test_a_missing_page_is_none() -> None:
     ],
 )
 def test_only_files_of_the_folder_are_given(name: str) -> None:
-    files = FileCache(STATIC)
-    assert files.get(name) is None
-    assert files.get("") is None
-    assert files.get("x" * 5000 + ".js") is None
+    assert FileCache(STATIC).get(name) is None
 
 
 def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:

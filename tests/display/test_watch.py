@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -33,15 +32,14 @@ from shoe_daemon.floor.table import Freshness, Link, Message, Moment
 from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.mqtt.settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
-from tests.demo.demo_process import environment
 from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, public_cards
-from tests.display.terminal_screen import PATIENCE, WATCH, Screen
+from tests.display.terminal_screen import PATIENCE, Screen
+from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
 ROOT = "shoe/v1/demo/table-1"
-SIZES = [(80, 24), (100, 30), (200, 50)]
 WAITS = (1, 8, 30)
 """Seconds; on a machine too slow to have heard all within some, longer ones are tried."""
 
@@ -123,34 +121,24 @@ def once(*arguments: str, **environment: str) -> Result:
     return CliRunner().invoke(main, words, env=environment, catch_exceptions=False)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_every_moment_of_a_round_is_shown(
-    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, size: tuple[int, int]
+def test_every_moment_of_a_round_is_shown_at_any_size(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
 ) -> None:
     moments = last_round()
     assert len(moments) > 5
     say(publisher, moments[0])
-    with watching(tmp_path, mosquitto, "table-1", columns=size[0], rows=size[1]) as screen:
+    with watching(tmp_path, mosquitto, "table-1") as screen:
+        for size in ((60, 12), (100, 30), (200, 50), (80, 24)):
+            screen.resize(*size)
+            screen.wait_until_it_is(picture(moments[0], mosquitto.port, size))
         for moment in moments:
             say(publisher, moment)
-            screen.wait_until_it_is(picture(moment, mosquitto.port, size))
-            if size == SIZES[0]:
-                assert faces(screen.text) == public_cards(table(moment))
+            screen.wait_until_it_is(picture(moment, mosquitto.port, (80, 24)))
+            assert faces(screen.text) == public_cards(table(moment))
         assert "WINS" in screen.text or "TIE" in screen.text
 
 
-def test_a_terminal_that_changes_its_size_is_drawn_anew(
-    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-) -> None:
-    moment = last_round()[2]
-    say(publisher, moment)
-    with watching(tmp_path, mosquitto, "table-1") as screen:
-        for size in (*SIZES, (60, 12), (80, 24)):
-            screen.resize(*size)
-            screen.wait_until_it_is(picture(moment, mosquitto.port, size))
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", sample((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), 2))
 def test_it_leaves_a_clean_terminal(
     tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, number: signal.Signals
 ) -> None:
@@ -174,84 +162,42 @@ def child_of(pid: int) -> int:
     return int(children.split()[0])
 
 
-class TestFreshness:
-    def test_a_table_that_falls_silent_is_told_until_it_speaks(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        moment = last_round()[3]
-        say(publisher, moment)
-        with watching(tmp_path, mosquitto, "table-1") as screen:
-            screen.wait_until("● live")
-            say(publisher, other(moment, "state", heartbeat=1))
-            screen.wait_until("NOT CURRENT  since ")
-            screen.wait_until("✗ stale")
-            assert faces(screen.text) == public_cards(table(moment)), "what it knew stays"
-            say(publisher, moment)
-            screen.wait_until("● live")
-            assert "NOT CURRENT" not in screen.text
-
-    @pytest.mark.parametrize(
-        ("state", "told"),
-        [("offline", "THE TABLE IS OFFLINE"), ("stopping", "THE TABLE IS BEING SWITCHED OFF")],
-    )
-    def test_a_table_that_is_off(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, state: str, told: str
-    ) -> None:
-        moment = last_round()[3]
-        say(publisher, moment)
-        with watching(tmp_path, mosquitto, "table-1") as screen:
-            screen.wait_until("● live")
-            say(publisher, other(moment, "status", state=state))
-            screen.wait_until(f"{told}  since ")
-            say(publisher, moment)
-            screen.wait_until("● live")
-
-    def test_the_broker_goes_and_comes_back(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, last_round()[3])
-        with watching(tmp_path, mosquitto, "table-1") as screen:
-            screen.wait_until("● live")
-            mosquitto.kill()
-            screen.wait_until("NO CONNECTION TO THE BROKER  since ")
-            screen.wait_until(f"127.0.0.1:{mosquitto.port}: ")
-            mosquitto.start()
-            with Listener(mosquitto.port, "nothing", name="again") as again:
-                say(again, last_round()[4])
-                screen.wait_until_it_is(picture(last_round()[4], mosquitto.port, (80, 24)))
-
-    def test_no_broker_and_no_table_at_the_start(
-        self, tmp_path: Path, mosquitto: Mosquitto
-    ) -> None:
-        mosquitto.kill()
-        with watching(tmp_path, mosquitto, "table-1") as screen:
-            screen.wait_until("NO CONNECTION TO THE BROKER")
-            screen.wait_until("connection refused")
-            mosquitto.start()
-            screen.wait_until("NOTHING WAS HEARD OF THIS TABLE")
-            with Listener(mosquitto.port, "nothing") as publisher:
-                say(publisher, last_round()[0])
-                screen.wait_until("● live")
-
-    def test_an_alarm_of_the_daemon_is_told(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, other(last_round()[3], "state", alarm="The disk is full."))
-        with watching(tmp_path, mosquitto, "table-1") as screen:
-            screen.wait_until("The disk is full.")
-            assert "ALARM" in screen.text
-
-
-def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
+def test_a_table_that_is_not_current_never_looks_live(
     tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
 ) -> None:
-    before, after = last_round()[0], other(last_round()[-1], "state", round=None)
-    say(publisher, before)
+    moment = last_round()[3]
+    say(publisher, moment)
     with watching(tmp_path, mosquitto, "table-1") as screen:
-        screen.wait_until("● live")
-        say(publisher, after)
-        screen.wait_until_it_is(picture(after, mosquitto.port, (80, 24)))
-        assert "Place your bets" in screen.text
+        for suffix, change, told in (
+            ("state", {"heartbeat": 1}, "NOT CURRENT  since "),
+            ("status", {"state": "offline"}, "THE TABLE IS OFFLINE  since "),
+            ("status", {"state": "stopping"}, "THE TABLE IS BEING SWITCHED OFF  since "),
+        ):
+            screen.wait_until("● live")
+            say(publisher, other(moment, suffix, **change))
+            screen.wait_until(told)
+            wait_for(lambda: "● live" not in screen.text)
+            assert faces(screen.text) == public_cards(table(moment)), "what it knew stays"
+            say(publisher, moment)
+        say(publisher, other(moment, "state", alarm="The disk is full."))
+        screen.wait_until("The disk is full.")
+        assert "ALARM" in screen.text
+
+
+def test_the_broker_comes_late_goes_and_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "mosquitto").mkdir()
+    mosquitto = Mosquitto(tmp_path / "mosquitto")
+    with watching(tmp_path, mosquitto, "table-1") as screen:
+        screen.wait_until("NO CONNECTION TO THE BROKER")
+        screen.wait_until("connection refused")
+        for moment in last_round()[3:5]:
+            with mosquitto:
+                screen.wait_until("NOTHING WAS HEARD" if moment is last_round()[3] else "● live")
+                with Listener(mosquitto.port, "nothing") as publisher:
+                    say(publisher, moment)
+                    screen.wait_until_it_is(picture(moment, mosquitto.port, (80, 24)))
+            screen.wait_until("NO CONNECTION TO THE BROKER  since ")
+            screen.wait_until(f"127.0.0.1:{mosquitto.port}: ")
 
 
 def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,187 +230,149 @@ def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not feed.view("table-1").recent_result, "it is the same result"
 
 
-def test_a_name_cannot_speak_to_the_terminal(
+def test_without_a_name_the_only_table_is_shown_and_its_name_does_not_steer_the_terminal(
     tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
 ) -> None:
     name = "莊 \x1b]0;pwned\x07\x1b[2J\x9b5m evil"
     say(publisher, other(last_round()[0], "state", name=name, limits={"\x1b[31m": "\r\n\x07"}))
-    with watching(tmp_path, mosquitto, "table-1") as screen:
+    with watching(tmp_path, mosquitto) as screen:
         screen.wait_until("莊 �]0;pwned��[2J�5m evil")
-        assert "\x1b]" not in screen.written
-        assert "\x07" not in screen.written
-        assert "\x1b[2J" not in screen.written
-        assert "\x9b" not in screen.written
+        for sign in ("\x1b]", "\x07", "\x1b[2J", "\x9b"):
+            assert sign not in screen.written
 
 
-class TestWithoutATable:
-    def test_the_only_one_is_shown(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, last_round()[0])
-        with watching(tmp_path, mosquitto) as screen:
-            screen.wait_until_it_is(picture(last_round()[0], mosquitto.port, (80, 24)))
-
-    @pytest.mark.parametrize("how", ["--once", "terminal"])
-    def test_several_are_listed(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, how: str
-    ) -> None:
-        say(publisher, last_round()[0])
-        second = other(last_round()[0], "state", table="table-2", name="Second\x1b[2J", shoe=None)
-        say(publisher, second, "shoe/v1/demo/table-2")
-        address = f"127.0.0.1:{mosquitto.port}"
-        told = [
-            "demo.table-1  live      Demo table · Shoe 1 · round 30",
-            "demo.table-2  live      Second�[2J · No shoe · round 30",
-        ]
-        if how == "--once":
-            done = once("--broker", address)
-            assert (done.exit_code, done.stderr) == (0, "")
-            assert done.stdout.split("\n")[:-1] == told
-            return
-        with watching(tmp_path, mosquitto) as screen:
-            assert screen.end() == 0
-            assert "\r\n".join(told) in screen.written
-
-
-class TestOnce:
-    def test_one_picture_and_no_more(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, last_round()[3])
-        address = f"127.0.0.1:{mosquitto.port}"
-        done = once("table-1", "--broker", address, COLUMNS="100", LINES="31")
+@pytest.mark.parametrize("how", sample(("--once", "terminal"), 2))
+def test_without_a_name_several_tables_are_listed(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, how: str
+) -> None:
+    say(publisher, last_round()[0])
+    second = other(last_round()[0], "state", table="table-2", name="Second\x1b[2J", shoe=None)
+    say(publisher, second, "shoe/v1/demo/table-2")
+    told = [
+        "demo.table-1  live      Demo table · Shoe 1 · round 30",
+        "demo.table-2  live      Second�[2J · No shoe · round 30",
+    ]
+    if how == "--once":
+        done = once("--broker", f"127.0.0.1:{mosquitto.port}")
         assert (done.exit_code, done.stderr) == (0, "")
-        *rows, foot, end = done.stdout.split("\n")
-        expected = picture(last_round()[3], mosquitto.port, (100, 30), plain(LETTERS))
-        assert "\n".join(rows) == expected.rpartition("\n")[0]
-        assert foot.startswith(f" ● live · {address} · seen at ")
-        assert end == ""
-        assert "\x1b" not in done.stdout
-
-    def test_what_nobody_has_heard_of_is_told_in_a_line(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        say(publisher, last_round()[3])
-        address = f"127.0.0.1:{mosquitto.port}"
-
-        def is_told(seconds: int) -> bool:
-            done = once("table-9", "--broker", address, "--wait", str(seconds))
-            assert (done.exit_code, done.stdout) == (1, "")
-            return done.stderr == (
-                f"shoe-daemon: watch: nothing was heard of the table 'table-9' within {seconds} s "
-                f"at {address}; there are demo.table-1\n"
-            )
-
-        assert any(map(is_told, WAITS))
-
-    def test_no_broker_is_told_in_a_line(self, tmp_path: Path) -> None:
-        address = f"127.0.0.1:{free_port()}"
-
-        def is_told(seconds: int) -> bool:
-            done = once("--broker", address, "--wait", str(seconds))
-            assert (done.exit_code, done.stdout) == (1, "")
-            said = f"shoe-daemon: watch: no broker at {address}: connection refused\n"
-            return done.stderr == said
-
-        assert any(map(is_told, WAITS))
-
-    def test_two_sites_with_a_table_of_one_name(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
-    ) -> None:
-        for site in ("here", "there"):
-            say(publisher, other(last_round()[0], "state", site=site), f"shoe/v1/{site}/table-1")
-        address = f"127.0.0.1:{mosquitto.port}"
-        done = once("table-1", "--broker", address)
-        assert done.exit_code == 2
-        assert "expected one of here.table-1, there.table-1" in done.stderr
-        done = once("there.table-1", "--broker", address)
-        assert (done.exit_code, done.stderr) == (0, "")
+        assert done.stdout.split("\n")[:-1] == told
+        return
+    with watching(tmp_path, mosquitto) as screen:
+        assert screen.end() == 0
+        assert "\r\n".join(told) in screen.written
 
 
-class TestConfiguration:
-    @pytest.mark.parametrize(
-        ("text", "name"),
-        [
-            ("[mqtt]\nport = {port}\n[display]\nsite = 'demo'\n", ["table-1"]),
-            ("[mqtt]\nport = {port}\n", ["demo.table-1"]),
-            ("site = 'demo'\n[table]\nid = 'table-1'\n[mqtt]\nport = {port}\n", []),
-        ],
-    )
-    def test_a_display_s_or_a_table_s(
-        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, text: str, name: list[str]
-    ) -> None:
-        say(publisher, last_round()[3])
-        file = tmp_path / "some.toml"
-        file.write_text(text.format(port=mosquitto.port), encoding="utf-8")
-        done = once(*name, "--config", str(file))
-        assert (done.exit_code, done.stderr) == (0, "")
-        assert "Demo table" in done.stdout
-
-    @pytest.mark.parametrize(
-        ("arguments", "told"),
-        [
-            (["--broker", "nowhere"], "--broker: 'nowhere'; expected HOST:PORT"),
-            (["--broker", "nowhere:99999"], "--broker: 'nowhere:99999'; expected HOST:PORT"),
-            (["--config", "missing.toml"], "missing.toml: cannot be read"),
-            (["--config", "wrong.toml"], "wrong.toml: mqtt.port: "),
-            (["--config", "none.toml"], "none.toml: mqtt is missing; expected a broker"),
-        ],
-    )
-    def test_what_is_wrong_is_one_line(
-        self,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        arguments: list[str],
-        told: str,
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "wrong.toml").write_text("[mqtt]\nport = 'x'\n", encoding="utf-8")
-        (tmp_path / "none.toml").write_text("site = 'a'\n[table]\nid = 'b'\n", encoding="utf-8")
-        done = once(*arguments)
-        assert (done.exit_code, done.stdout) == (2, "")
-        assert told in done.stderr
-        assert done.stderr.count("\n") == 1
+def test_once_is_one_picture_and_no_more(mosquitto: Mosquitto, publisher: Listener) -> None:
+    say(publisher, last_round()[3])
+    address = f"127.0.0.1:{mosquitto.port}"
+    done = once("table-1", "--broker", address, COLUMNS="100", LINES="31")
+    assert (done.exit_code, done.stderr) == (0, "")
+    *rows, foot, end = done.stdout.split("\n")
+    expected = picture(last_round()[3], mosquitto.port, (100, 30), plain(LETTERS))
+    assert "\n".join(rows) == expected.rpartition("\n")[0]
+    assert foot.startswith(f" ● live · {address} · seen at ")
+    assert end == ""
+    assert "\x1b" not in done.stdout
 
 
-def test_what_is_no_terminal_is_told_how(tmp_path: Path) -> None:
-    done = subprocess.run(
-        WATCH, capture_output=True, text=True, check=False, env=environment(tmp_path)
-    )
-    assert (done.returncode, done.stdout) == (2, "")
+def test_an_unknown_table_is_one_line(mosquitto: Mosquitto, publisher: Listener) -> None:
+    say(publisher, last_round()[3])
+    address = f"127.0.0.1:{mosquitto.port}"
+
+    def is_told(seconds: int) -> bool:
+        done = once("table-9", "--broker", address, "--wait", str(seconds))
+        assert (done.exit_code, done.stdout) == (1, "")
+        return done.stderr == (
+            f"shoe-daemon: watch: nothing was heard of the table 'table-9' within {seconds} s "
+            f"at {address}; there are demo.table-1\n"
+        )
+
+    assert any(map(is_told, WAITS))
+
+
+def test_no_broker_is_one_line() -> None:
+    address = f"127.0.0.1:{free_port()}"
+
+    def is_told(seconds: int) -> bool:
+        done = once("--broker", address, "--wait", str(seconds))
+        assert (done.exit_code, done.stdout) == (1, "")
+        said = f"shoe-daemon: watch: no broker at {address}: connection refused\n"
+        return done.stderr == said
+
+    assert any(map(is_told, WAITS))
+
+
+def test_two_sites_with_a_table_of_one_name(mosquitto: Mosquitto, publisher: Listener) -> None:
+    for site in ("here", "there"):
+        say(publisher, other(last_round()[0], "state", site=site), f"shoe/v1/{site}/table-1")
+    address = f"127.0.0.1:{mosquitto.port}"
+    done = once("table-1", "--broker", address)
+    assert done.exit_code == 2
+    assert "expected one of here.table-1, there.table-1" in done.stderr
+    done = once("there.table-1", "--broker", address)
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[mqtt]\nport = {port}\n[display]\nsite = 'demo'\n", ["table-1"]),
+        ("[mqtt]\nport = {port}\n", ["demo.table-1"]),
+        ("site = 'demo'\n[table]\nid = 'table-1'\n[mqtt]\nport = {port}\n", []),
+    ],
+)
+def test_the_configuration_is_a_display_s_or_a_table_s(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, text: str, name: list[str]
+) -> None:
+    say(publisher, last_round()[3])
+    file = tmp_path / "some.toml"
+    file.write_text(text.format(port=mosquitto.port), encoding="utf-8")
+    done = once(*name, "--config", str(file))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "Demo table" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--broker", "nowhere"], "--broker: 'nowhere'; expected HOST:PORT"),
+        (["--broker", "nowhere:99999"], "--broker: 'nowhere:99999'; expected HOST:PORT"),
+        (["--config", "missing.toml"], "missing.toml: cannot be read"),
+        (["--config", "wrong.toml"], "wrong.toml: mqtt.port: "),
+        (["--config", "none.toml"], "none.toml: mqtt is missing; expected a broker"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.toml").write_text("[mqtt]\nport = 'x'\n", encoding="utf-8")
+    (tmp_path / "none.toml").write_text("site = 'a'\n[table]\nid = 'b'\n", encoding="utf-8")
+    done = once(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_no_terminal_is_told_how() -> None:
+    done = CliRunner().invoke(main, ["watch"])
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         "shoe-daemon: watch: this is no terminal with UTF-8; expected one, or --once\n"
     )
 
 
-def test_a_missing_extra_is_one_line_and_help_needs_none(tmp_path: Path) -> None:
-    for arguments, status, told in (
-        (["watch"], 2, "watch needs rich, an extra: pip install 'shoe-daemon[display]'"),
-        (["watch", "--help"], 0, ""),
-    ):
-        script = (
-            "import sys; sys.modules['rich'] = None; from shoe_daemon.cli import main; "
-            f"main({arguments!r})"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment(tmp_path),
-        )
-        assert done.returncode == status
-        assert done.stderr == (f"shoe-daemon: {told}\n" if told else "")
-
-
-def test_it_needs_no_web_server(tmp_path: Path) -> None:
-    script = (
-        "import sys\n"
-        "import shoe_daemon.display.terminal.watch\n"
-        "assert not {'starlette', 'uvicorn', 'anyio', 'click'} & sys.modules.keys()\n"
+def test_a_missing_extra_is_one_line_and_help_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich", None)
+    done = CliRunner().invoke(main, ["watch"])
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "shoe-daemon: watch needs rich, an extra: pip install 'shoe-daemon[display]'\n",
     )
-    done = subprocess.run([sys.executable, "-c", script], check=False, env=environment(tmp_path))
-    assert done.returncode == 0
+    assert CliRunner().invoke(main, ["watch", "--help"]).exit_code == 0
 
 
 def test_it_speaks_to_nobody(tmp_path: Path, mosquitto: Mosquitto, publisher: Listener) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers import FrameKind, create_driver
-from drivers.buttons import MAX_LINE_BYTES, ButtonsDecoder, ButtonsOptions
+from drivers.buttons import ButtonsDecoder, ButtonsOptions
 from shoe_daemon.errors import UserError
 from shoe_daemon.settings.toml import convert_toml
 from shoe_daemon.table.observations import (
@@ -133,23 +133,3 @@ def test_a_wrong_option_is_one_line(options: dict[str, Any], text: str) -> None:
         convert_toml(ButtonsOptions, options, "options")
     assert text in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-@given(
-    st.binary(max_size=300),
-    st.lists(st.integers(0, 300), max_size=5),
-    st.sampled_from([ButtonsOptions(), KEYPAD]),
-)
-def test_any_bytes_in_any_portions_give_the_same_frames(
-    data: bytes, cuts: list[int], options: ButtonsOptions
-) -> None:
-    whole, parts, single = (ButtonsDecoder(options) for _ in range(3))
-    frames = whole.feed(data, 5.0)
-    places = [0, *sorted(cuts), len(data)]
-    portions = [data[a:b] for a, b in pairwise(places)]
-    assert [each for part in portions for each in parts.feed(part, 5.0)] == frames
-    assert [each for byte in data for each in single.feed(bytes([byte]), 5.0)] == frames
-    joined = b"".join(frame.raw for frame in frames)
-    assert data.startswith(joined)
-    assert len(data) - len(joined) < MAX_LINE_BYTES
-    assert all(frame.observations for frame in frames if frame.kind is FrameKind.FRAME)

@@ -28,7 +28,6 @@ from drivers.capture import (
     CaptureLine,
     CaptureWriter,
     Mark,
-    blank,
     frames_of,
     load_capture,
     observations_of,
@@ -36,7 +35,7 @@ from drivers.capture import (
     read_capture,
     write_capture,
 )
-from drivers.driver import Driver, Frame, FrameKind
+from drivers.driver import Driver
 from drivers.registry import create_driver
 from drivers.simulators.angel_eye import Mode, Settings, scenario
 from drivers.simulators.shoe import Fault
@@ -155,11 +154,6 @@ class TestForm:
             load_capture(path)
         assert str(caught.value) == f"{path}:10: {told}"
 
-    def test_times_begin_with_the_first_line_or_not_at_all(self, tmp_path: Path) -> None:
-        path = written(tmp_path, "05 30\n1.0 53\n")
-        with pytest.raises(UserError, match=r"a\.cap:2: a time; expected none, as on the lines"):
-            load_capture(path)
-
     @pytest.mark.parametrize(
         "date", ["today", "2026-11-23", "2026-11-23T13:45:00", "0001-01-01T00:00:00+14:00", ""]
     )
@@ -182,9 +176,6 @@ class TestForm:
         )
         assert read_capture(path) == b"\x05\x30\x53\x53"
         assert load_capture(path).header == {"date": "2026-11-23"}
-
-    def test_without_an_end_a_hex_file_is_whole(self, tmp_path: Path) -> None:
-        assert read_capture(written(tmp_path, "05 30\n53", "a.hex")) == b"\x05\x30\x53"
 
 
 class TestWriter:
@@ -241,17 +232,6 @@ class TestTimes:
         assert replace(said[2], at="") == Link(up=False, detail="/dev/shoe/1: unplugged")
         assert replace(said[3], at="") == Link(up=True)
         assert replace(said[4], at="") == Gap(detail=GapDetail.RECONNECT)
-
-    def test_another_time_zone_becomes_utc(self, tmp_path: Path) -> None:
-        path = written(tmp_path, "# date: 2026-11-23T13:45:00+02:00\n1.5 05 30 53 03 36 30\n")
-        (boot,) = observations_of(AngelEyeII(), load_capture(path))
-        assert boot.at == "2026-11-23T11:45:01.500Z"
-
-    def test_a_half_frame_before_a_loss_is_forgotten(self, tmp_path: Path) -> None:
-        text = "0.0 05 30 53\n1.0 lost\n2.0 back\n3.0 03 36 30\n3.1 05 30 53 03 36 30\n"
-        frames = frames_of(AngelEyeII(), load_capture(written(tmp_path, text)))
-        valid = [frame.raw for frame in frames if frame.kind is FrameKind.FRAME and frame.raw]
-        assert valid == [bytes.fromhex("05 30 53 03 36 30")]
 
     def test_without_times_frames_are_numbered(self, tmp_path: Path) -> None:
         path = written(tmp_path, "05 30 53 03 36 30\n05 31 44 C0 AD 03 31 42\n")
@@ -357,14 +337,6 @@ class TestAnonymise:
             tuple(permuted(said) for said in frame.observations) for frame in before
         ]
 
-    @given(piece=st.binary(max_size=300))
-    def test_noise_shows_nothing(self, piece: bytes) -> None:
-        frames = frames_of(AngelEyeII(), piece)
-        valid = {frame.raw for frame in frames if frame.kind is not FrameKind.NOISE}
-        if not valid:
-            (changed,) = anonymised([CaptureLine(piece, 0)])
-            assert changed.data == b"?" * len(piece)
-
     @each_case("card", Card)
     @each_case("code", "DdIiR")
     def test_a_face_is_another_face(self, card: Card, code: str) -> None:
@@ -433,17 +405,6 @@ class TestAnonymise:
         shown = [new for _ in range(100) for new in anonymiser.take(CaptureLine(bytes(4096), 0))]
         assert len(shown) > 50
 
-    def test_frames_may_change_their_length(self) -> None:
-        lines = [CaptureLine(b"[AS", 1), CaptureLine(b"][10", 2), CaptureLine(b"H][AS]", 3)]
-        cards = {Card("AS"): Card("10H"), Card("10H"): Card("2C")}
-        changed = anonymised(lines, _Brackets(), cards)
-        assert b"".join(line.data for line in changed) == b"[10H][2C][10H]"
-        assert [line.at_us for line in changed] == [1, 2, 3]
-
-    def test_blanks(self) -> None:
-        assert blank(b"AS 10H\r\n\x9d\x11\x7f", b"\r\n") == b"??????\r\n\xff\x1a\x1a"
-        assert len(blank(bytes(range(256)))) == 256
-
 
 class _Broken(AngelEyeII):
     """A driver that breaks one of its promises."""
@@ -474,28 +435,6 @@ class _Broken(AngelEyeII):
         if self._failing != "holds":
             raise ZeroDivisionError
         return super().anonymised(raw, permutation)
-
-
-class _Brackets(AngelEyeII):
-    """Cards by their names in brackets."""
-
-    def decoder(self) -> Any:  # noqa: ANN401 - a decoder in a few lines
-        return _BracketsDecoder()
-
-    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
-        return f"[{permutation[Card(raw[1:-1].decode())]}]".encode()
-
-
-class _BracketsDecoder:
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes, now: float) -> list[Frame]:
-        *whole, self._rest = re.split(rb"(?<=\])", self._rest + data)
-        return [Frame(raw, FrameKind.FRAME, (), now) for raw in whole]
-
-    def reset(self) -> None:
-        self._rest = b""
 
 
 CAPTURES = Path(__file__).parents[1] / "captures"

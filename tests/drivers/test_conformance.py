@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from drivers import conformance
 from drivers.capture import load_capture, write_hex
 from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
 from drivers.driver import Decoder, Driver, Frame, FrameKind
@@ -19,6 +20,7 @@ from drivers.registry import driver_names
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table.observations import CardDrawn, Command, Gap, Observation, Result
+from tests.each_case import each_case
 from tests.volume import volume
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -26,7 +28,6 @@ JSON_CAPTURES = CAPTURES / "json-lines"
 DRIVERS = sorted(folder.name for folder in CAPTURES.iterdir())
 
 Promise = Callable[[Subject], str | None]
-pytest_plugins = ["pytester"]
 
 
 def of_name(name: str) -> Promise:
@@ -45,7 +46,7 @@ def subject_of(driver: str, seed: int) -> Subject:
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize("seed", range(volume(1, 10)))
+@pytest.mark.parametrize("seed", range(volume(1, 3)))
 def test_our_own_drivers_keep_them(driver: str, promise: Promise, seed: int) -> None:
     promise(subject_of(driver, seed))
 
@@ -217,19 +218,23 @@ def test_a_simulator_that_cannot_be_loaded_breaks_a_promise(
         of_name("the_simulator_speaks_to_the_driver")(subject("json-lines", JSON_CAPTURES))
 
 
-@pytest.mark.parametrize("promise", PROMISES[2:-3], ids=lambda each: each.__name__)
+@each_case("promise", PROMISES[2:-3])
 def test_a_driver_that_keeps_them_passes(promise: Promise, tmp_path: Path) -> None:
     promise(of_decoder(Lines, tmp_path))
 
 
-def test_the_command_has_a_line_for_each_promise() -> None:
+def test_the_command_has_a_line_for_each_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conformance, "PROMISES", PROMISES[:2])
     done = CliRunner().invoke(main, ["bee-tek", "--captures", str(CAPTURES / "bee-tek")])
     assert done.exit_code == 0, done.output
-    assert done.output.count("ok     ") == len(PROMISES)
-    assert f"bee-tek: {len(PROMISES)} promises kept, 0 broken, 0 not tried" in done.output
+    assert done.output.count("ok     ") == 2
+    assert "bee-tek: 2 promises kept, 0 broken, 0 not tried" in done.output
 
 
-def test_a_broken_promise_is_told_and_ends_with_one(tmp_path: Path) -> None:
+def test_a_broken_promise_is_told_and_ends_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conformance, "PROMISES", PROMISES[:2])
     write_hex(tmp_path / "round.hex", {}, [(b"\x05\x30\x53\x03\x36\x30", "")])
     (tmp_path / "round.observations.jsonl").write_text('{"type":"standby"}\n')
     done = CliRunner().invoke(main, ["angel-eye-ii", "--captures", str(tmp_path)])
@@ -249,12 +254,3 @@ def test_wrong_arguments_end_with_two(arguments: list[str], told: str, tmp_path:
     done = CliRunner().invoke(main, [*arguments, "--captures", str(tmp_path)])
     assert done.exit_code == 2
     assert told in done.output
-
-
-def test_the_plugin_gives_a_test_for_each_promise(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_promise(driver_promise):\n    driver_promise()\n")
-    captures = CAPTURES / "bee-tek"
-    done = pytester.runpytest_subprocess(
-        "-p", "drivers.conformance", "--driver", "bee-tek", "--captures", str(captures)
-    )
-    done.assert_outcomes(passed=len(PROMISES))

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from random import Random
 from types import ModuleType
 
 import pytest
@@ -19,12 +18,12 @@ from msgspec.structs import replace
 
 from drivers.capture import Anonymiser, CaptureLine, blank, random_permutation
 from drivers.conformance import PROMISES
-from drivers.driver import Frame, FrameKind
+from drivers.driver import Frame
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import wait_for
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
-from tests.volume import sample
+from tests.volume import sample, volume
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "write-a-driver.md"
@@ -102,6 +101,7 @@ def test_its_tests_pass_as_generated(name: str, tmp_path: Path) -> None:
     assert "my-reader" not in done.stdout or name == "my-reader"
 
 
+@pytest.mark.skipif(not volume(0, 1), reason="`new_driver` writes what pip would: at full volume")
 def test_pip_installs_it_and_every_command_knows_it(tmp_path: Path) -> None:
     package, installed = tmp_path / "package", tmp_path / "installed"
     done = CliRunner().invoke(main, ["new-driver", "my-reader", "--folder", str(package)])
@@ -114,32 +114,17 @@ def test_pip_installs_it_and_every_command_knows_it(tmp_path: Path) -> None:
     assert shoe_daemon(installed, "simulate", "my-reader", *options).returncode == 0
     replayed = shoe_daemon(installed, "replay", str(tmp_path / "shoe.cap"))
     assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3, replayed.stderr
-    checked = subprocess.run(
-        [sys.executable, "-m", "drivers.conformance", "my-reader", "--captures", "captures"],
-        cwd=package.rename(tmp_path / "elsewhere"),
-        env=os.environ | {"PYTHONPATH": f"{installed}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_its_simulator_deals_what_replay_shows(folder: Path) -> None:
-    options = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap")
-    assert shoe_daemon(folder, "simulate", "my-reader", *options).returncode == 0
-    replayed = shoe_daemon(folder, "replay", "shoe.cap")
-    assert replayed.returncode == 0, replayed.stderr
-    assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3
-
-
-def test_what_takes_longer_than_the_time_to_the_next_card_holds_it_up(folder: Path) -> None:
+def test_its_simulator_deals_what_replay_shows_though_each_card_takes_long(folder: Path) -> None:
     simulator = folder / "my_reader_simulator.py"
     late = simulator.read_text().replace('[(0, f"C {card}', '[(2, f"C {card}')
     simulator.write_text(late)
     options = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap")
     assert shoe_daemon(folder, "simulate", "my-reader", *options).returncode == 0
-    assert shoe_daemon(folder, "replay", "shoe.cap").returncode == 0
+    replayed = shoe_daemon(folder, "replay", "shoe.cap")
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3
 
 
 def test_a_simulator_that_cannot_be_loaded_takes_none_away(folder: Path) -> None:
@@ -243,32 +228,6 @@ STREAM = (
 def decode(module: ModuleType, pieces: list[bytes], **options: bool) -> list[Frame]:
     decoder = module.MyReader(module.MyReaderOptions(**options)).decoder()
     return [frame for piece in pieces for frame in decoder.feed(piece, 1.0)]
-
-
-def test_its_frames_do_not_depend_on_how_the_bytes_are_cut(module: ModuleType) -> None:
-    random, whole = Random(1), decode(module, [STREAM])
-    for _ in range(20):
-        cuts = sorted(random.choices(range(len(STREAM)), k=9))
-        pieces = [STREAM[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
-        assert decode(module, pieces) == whole
-    assert b"".join(frame.raw for frame in whole) == STREAM
-    said = [type(each).__name__ for frame in whole for each in frame.observations]
-    cards, lost = ["CardDrawn"] * 2, ["Gap"]
-    assert said == [
-        *[*lost, *cards, *["Unreadable"] * 3, "Result", *lost, "Result"],
-        *[*lost * 4, "CardDrawn"],
-    ]
-    noise = [frame.raw for frame in whole if frame.kind is FrameKind.NOISE]
-    assert noise[:4] == [b"9S\n", b"R nobody\n", b"X 1\n", b"\xff\xfe\n"]
-
-
-def test_its_memory_is_bounded_and_nothing_is_raised(module: ModuleType) -> None:
-    decoder = module.MyReader(module.MyReaderOptions()).decoder()
-    for seed in range(20):
-        data = Random(seed).randbytes(5000) + b"x" * 5000
-        kept = data.removeprefix(b"".join(frame.raw for frame in decoder.feed(data, 0.0)))
-        assert len(kept) < module.MAX_LINE_BYTES
-        decoder.reset()
 
 
 def test_without_buttons_it_reports_no_results(module: ModuleType) -> None:

@@ -18,10 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers import LineError, LineSettings, check_url, create_driver, open_transport
+from drivers import LineError, LineSettings, check_url, open_transport
 from drivers.gpio_line import DEBOUNCE_S, Presses
 from shoe_daemon.errors import UserError
-from shoe_daemon.table.observations import NoMoreBets, Result
 
 NAMES = {17: "", 27: "", 5: "confirm"}
 CLOSED, OPEN = "RISING_EDGE", "FALLING_EDGE"
@@ -283,15 +282,3 @@ def test_without_gpiod_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "gpiod", None)
     with pytest.raises(UserError, match=r": needs gpiod: pip install 'shoe-daemon\[gpio\]'$"):
         check_url("gpio:/dev/gpiochip0:17,confirm")
-
-
-def test_buttons_on_lines_are_a_box_of_buttons(chip: Chip) -> None:
-    keys = {"17": "no_more_bets", "confirm": "banker"}
-    driver = create_driver("buttons", {"keys": keys})
-    line = open_transport(f"gpio:{chip.device}:17,confirm", driver.line)
-    chip.edge(17, CLOSED, 1.0)
-    chip.edge(5, CLOSED, 2.0)
-    frames = driver.decoder().feed(line.read(), 1.0)
-    seen = [each for frame in frames for each in frame.observations]
-    assert seen == [NoMoreBets(), Result(outcome="banker")]
-    line.close()

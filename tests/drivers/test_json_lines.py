@@ -138,12 +138,6 @@ class TestNumbers:
         # After so long the reader has rather started again, and counts anew.
         assert reader.feed(card(seq=9), 130.0)[0].observations == (ACE,)
 
-    def test_a_gap_is_found_among_repeats_too(self) -> None:
-        reader = decoder()
-        reader.feed(card(seq=1), 1.0)
-        gap, again = reader.feed(card(seq=3), 1.2)
-        assert (gap.raw, gap.observations, again.kind) == (b"", (Gap(),), FrameKind.REPEAT)
-
     @pytest.mark.parametrize("seq", ["1", 1.5, None, True, [1]])
     def test_other_numbers_are_ignored(self, seq: object) -> None:
         assert said(card(seq=seq) + card("TH", seq=seq)) == [ACE, TEN]
@@ -156,13 +150,6 @@ class TestRepeats:
             reader.feed(line(card_uid="04A2B3C4", seq=n), 1 + n * 0.2)[0] for n in range(1, 100)
         ]
         assert [frame.kind for frame in frames] == [FrameKind.FRAME, *[FrameKind.REPEAT] * 98]
-
-    def test_two_tags_that_lie_there_are_two_cards(self) -> None:
-        reader, heard = decoder(cards=TAGS), []
-        for n in range(40):
-            uid = ("04A2B3C4", "04A2B3C5")[n % 2]
-            heard += reader.feed(line(card_uid=uid), 1 + n * 0.2)
-        assert [each for frame in heard for each in frame.observations] == [ACE_BY_TAG, TEN_BY_TAG]
 
     def test_a_tag_that_flickers_is_one_card(self) -> None:
         reader = decoder(cards=TAGS)

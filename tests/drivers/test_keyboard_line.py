@@ -31,7 +31,7 @@ from drivers import (
 from drivers.keyboard_line import KEYS, UNKNOWN_KEY, KeyText
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
-from shoe_daemon.table.observations import CardDrawn, Gap, NoMoreBets, Result, Unreadable
+from shoe_daemon.table.observations import CardDrawn, Gap, Unreadable
 from tests.each_case import each_case
 
 HEADER = Path("/usr/include/linux/input-event-codes.h")
@@ -110,11 +110,6 @@ def test_what_is_typed_is_read(text: str) -> None:
 )
 def test_modifiers_and_other_keys(events: list[tuple[int, int]], text: str) -> None:
     assert typed(events) == text
-
-
-@given(st.lists(st.tuples(st.integers(0, 0x2FF), st.integers(-1, 3))))
-def test_any_events_give_ascii(events: list[tuple[int, int]]) -> None:
-    assert typed(events).isascii()
 
 
 class TestLayout:
@@ -363,17 +358,3 @@ def test_the_driver_reads_a_scanner_that_types(device: Device) -> None:
     assert seen == once + once
     with pytest.raises(UserError, match=r"^port 'scanner': expected a keyboard, such as /dev/inp"):
         driver.check_url("scanner")
-
-
-def test_a_keypad_is_a_box_of_buttons(device: Device) -> None:
-    keys = {"1": "player", "enter": "result", "+": "no_more_bets"}
-    driver = create_driver("buttons", {"keys": keys, "lines": False})
-    line = open_transport(f"keyboard:{device.path}", driver.line)
-    decoder = driver.decoder()
-    device.send((1, 78, 1), (1, 78, 0))
-    frames = [*decoder.feed(line.read(), 1.0), *decoder.feed(b"", 2.0)]
-    device.send((1, 79, 1), (1, 96, 1))
-    frames += decoder.feed(line.read(), 3.0)
-    seen = [each for frame in frames for each in frame.observations]
-    assert seen == [NoMoreBets(), Result(outcome="player"), Result()]
-    line.close()

@@ -9,7 +9,7 @@ import socket
 import struct
 import threading
 import tty
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -91,16 +91,6 @@ def copy_all(forward: Forward, reads: Iterable[bytes]) -> None:
         forward.copy(each)
 
 
-def copy_until_dropped(forward: Forward, reads: int) -> None:
-    """Copy more than a receiver that takes nothing has room for."""
-
-    def dropped() -> bool:
-        forward.copy(bytes(4096))
-        return forward.dropped >= reads
-
-    until(dropped)
-
-
 def portions(chance: random.Random) -> list[bytes]:
     """Return all bytes there are, noise and repeats, in reads of any length."""
     data, reads = DATA + bytes(range(256)) + chance.randbytes(3000), []
@@ -135,7 +125,7 @@ def read_exactly(descriptor: int, count: int) -> bytes:
 
 
 class TestSerialPort:
-    @pytest.mark.parametrize("seed", range(volume(2, 20)))
+    @pytest.mark.parametrize("seed", range(volume(1, 5)))
     def test_every_byte_arrives_in_order(self, seed: int, tmp_path: Path) -> None:
         reads = portions(random.Random(seed))
         with display(tmp_path / "display") as there, forwarding(f"{tmp_path}/display") as forward:
@@ -174,14 +164,9 @@ class TestSerialPort:
             forward.copy(b"card")
             assert read_exactly(there, 4) == b"card"
 
-    def test_one_that_takes_nothing_delays_nothing(self, tmp_path: Path) -> None:
-        with display(tmp_path / "display"), forwarding(f"{tmp_path}/display") as forward:
-            copy_until_dropped(forward, 1)
-            assert forward.alert is None
-
 
 class TestListeners:
-    @pytest.mark.parametrize("seed", range(volume(2, 20)))
+    @pytest.mark.parametrize("seed", range(volume(1, 5)))
     def test_each_receives_every_byte_in_order(self, seed: int, port: int) -> None:
         reads = portions(random.Random(seed))
         whole = b"".join(reads)
@@ -219,14 +204,6 @@ class TestListeners:
             assert len(numbers) + forward.dropped == count
             stalled.close()
             listener.close()
-
-    def test_a_slow_one_is_logged_once(self, port: int) -> None:
-        with capture_logs() as logs, forwarding(f"tcp://127.0.0.1:{port}") as forward:
-            stalled = connected(port, 4096)
-            met(forward, stalled)
-            copy_until_dropped(forward, 50)
-            stalled.close()
-        assert [each["event"] for each in logs].count("forward_dropped") == 1
 
     def test_a_reset_ends_one_connection_only(self, port: int) -> None:
         with forwarding(f"tcp://127.0.0.1:{port}") as forward:
@@ -285,18 +262,6 @@ class TestListeners:
             talker.join()
             listener.close()
 
-    def test_an_address_in_use_is_said_and_taken_when_it_is_free(self, port: int) -> None:
-        with socket.create_server(("127.0.0.1", port)):
-            forward = Forward("shoe", ForwardTarget(f"tcp://127.0.0.1:{port}"))
-            forward.start()
-            until(lambda: "Address already in use" in str(forward.alert))
-            assert forward.alert == (
-                f"copy of reader shoe: tcp://127.0.0.1:{port}: Address already in use"
-            )
-        until(lambda: forward.alert is None)
-        forward.stop()
-        forward.join(PATIENCE)
-
 
 NOWHERE = ForwardTarget("tcp://127.0.0.1:1")
 
@@ -312,30 +277,29 @@ class Copies(Forward):
         self.reads.append(data)
 
 
-class TestReader:
-    def test_a_reader_never_waits_for_its_copy(self) -> None:
-        forward = Forward("shoe", NOWHERE)  # its thread never runs
-        for _ in range(5000):
-            forward.copy(b"read")
-        assert forward.dropped == 5000 - 1024
+def read_with(forward: Forward, script: Script, sink: Callable[[Frame], object]) -> None:
+    """Read a whole script, and copy it."""
+    driver = AngelEyeII()
+    script.reader = Reader(
+        "shoe",
+        driver,
+        "/dev/shoe/1",
+        driver.line,
+        sink,
+        forward=forward,
+        environment=script.environment(),
+    )
+    script.reader.run()
 
+
+class TestReader:
     def test_a_copy_that_fails_loses_no_card(self) -> None:
         class Failing(Forward):
             def copy(self, data: bytes) -> None:
                 raise OSError("no room")
 
         script, heard = Script([DATA]), Heard()
-        driver = AngelEyeII()
-        script.reader = Reader(
-            "shoe",
-            driver,
-            "/dev/shoe/1",
-            driver.line,
-            heard.append,
-            forward=Failing("shoe", NOWHERE),
-            environment=script.environment(),
-        )
-        script.reader.run()
+        read_with(Failing("shoe", NOWHERE), script, heard.append)
         assert heard.observations[1:-1] == WHOLE
 
     @pytest.mark.parametrize("seed", range(3))
@@ -345,17 +309,7 @@ class TestReader:
         events: list[Event] = [*reads[:half]]
         others: list[Event] = [b"", *reads[half:], b""]
         script, copies = Script(events, LineError("gone"), others), Copies()
-        driver = AngelEyeII()
-        script.reader = Reader(
-            "shoe",
-            driver,
-            "/dev/shoe/1",
-            driver.line,
-            lambda _: None,
-            forward=copies,
-            environment=script.environment(),
-        )
-        script.reader.run()
+        read_with(copies, script, lambda _: None)
         assert b"".join(copies.reads) == b"".join(reads)
 
     def test_the_copy_does_not_wait_for_a_blocked_journal(self) -> None:
@@ -366,17 +320,7 @@ class TestReader:
                 assert copies.reads
 
         script = Script([DATA])
-        driver = AngelEyeII()
-        script.reader = Reader(
-            "shoe",
-            driver,
-            "/dev/shoe/1",
-            driver.line,
-            sink,
-            forward=copies,
-            environment=script.environment(),
-        )
-        script.reader.run()
+        read_with(copies, script, sink)
         assert script.reader.blocked_since is None
 
     def test_nothing_of_a_listener_reaches_the_reader(self, port: int) -> None:

@@ -93,12 +93,6 @@ def test_the_codes_of_a_ten_have_one_order_in_every_process(name: str, codes: st
     assert [code for code, card in built_in.items() if card == Card("10S")] == codes.split()
 
 
-def test_the_letter_a_is_spades_in_the_table_a01() -> None:
-    data = b"A01\rA13\rH01\rC01\rD13\r"
-    cards = [getattr(each, "card", None) for each in said(data, codes="a01")]
-    assert cards == [Card("AS"), Card("KS"), Card("AH"), Card("AC"), Card("KD")]
-
-
 class TestUniqueCodes:
     """Where every card has a code of its own, the code is the tag of the card."""
 
@@ -140,11 +134,6 @@ class TestSilence:
         (frame,) = decoder.feed(b"", 1.2)
         assert (frame.raw, frame.observations, frame.received) == (b"10H", (TEN,), 1.05)
 
-    def test_so_do_the_bytes_after_it(self) -> None:
-        decoder = scanner(preset="no-terminator").decoder()
-        assert decoder.feed(b"4S", 1.0) == []
-        assert [frame.observations for frame in decoder.feed(b"10H", 2.0)] == [(FOUR,)]
-
     def test_codes_without_silence_between_them_are_divided_by_the_table(self) -> None:
         assert said(b"4S10HTH4S", preset="no-terminator") == [FOUR, TEN, TEN, FOUR]
 
@@ -154,10 +143,6 @@ class TestSilence:
         decoder.feed(b"12", 1.0)
         assert decoder.feed(b"112", 2.0)[0].observations == (CardDrawn(card=Card("KD")),)
         assert decoder.feed(b"", 3.0)[0].observations == (Unreadable(),)
-
-    def test_any_number_of_them_is_divided_in_bounded_memory(self) -> None:
-        many = said(b"4S10H" * 500, preset="no-terminator")
-        assert many == [FOUR, TEN] * 500
 
     def test_it_means_nothing_where_there_is_a_terminator(self) -> None:
         decoder = scanner().decoder()
@@ -183,13 +168,6 @@ class TestScannedTwice:
         decoder = scanner().decoder()
         frames = [decoder.feed(b"4S\r", 1 + n * 0.2)[0] for n in range(50)]
         assert [frame.kind for frame in frames] == [FrameKind.FRAME, *[FrameKind.REPEAT] * 49]
-
-    def test_another_card_between_them_makes_it_three(self) -> None:
-        decoder = scanner().decoder()
-        frames = [
-            decoder.feed(code, 1 + n * 0.1)[0] for n, code in enumerate([b"4S\r", b"TH\r"] * 2)
-        ]
-        assert [frame.observations for frame in frames] == [(FOUR,), (TEN,)] * 2
 
     def test_without_time_between_them_it_is_a_card_and_a_gap(self) -> None:
         assert said(b"4S\r4S\r") == [FOUR, Gap()]
@@ -240,12 +218,6 @@ class TestFailures:
             # What comes before STX may have been another frame: a gap, and no card.
             assert [each for each in seen if each != Gap()] == [FOUR]
             decoder.reset()
-
-    def test_a_failed_read_is_a_card_from_the_first_line_on(self) -> None:
-        assert said(b"NOREAD\r") == [Unreadable()]
-
-    def test_empty_lines_are_noise(self) -> None:
-        assert {frame.kind for frame in decode(b"\r\n\r\r")} == {FrameKind.NOISE}
 
 
 class TestAnswers:
@@ -306,7 +278,3 @@ class TestTables:
         named = LineScanner(LineScannerOptions(cards_file="deck.toml"))
         with pytest.raises(UserError, match=message):
             named.beside(tmp_path, tmp_path).decoder()
-
-    def test_an_invalid_table_is_one_line(self) -> None:
-        with pytest.raises(UserError, match=r"cards.17: 'ZZ'; expected a card, such as 'AS'"):
-            scanner(cards={"17": "ZZ"})

@@ -148,10 +148,6 @@ class TestKnownCards:
         new = dealt("JD", "QD")
         assert recogniser.say(snapshot(**new)) == [TableCleared(), *placed(**new)]
 
-    def test_a_third_card_seen_alone_is_no_next_round(self, recogniser: Recogniser) -> None:
-        recogniser.say(snapshot(**FOUR))
-        assert recogniser.say(snapshot(P3="5C")) == placed(P3="5C")
-
     def test_a_late_snapshot_of_the_last_round_is_old(self, recogniser: Recogniser) -> None:
         for message in (snapshot(**SIX), snapshot(), snapshot(P1="9H")):
             recogniser.say(message)
@@ -265,10 +261,6 @@ class TestMessages:
         assert recogniser.say(message("live", None, None, *none)) == [TableCleared()]
         assert recogniser.say(message("test", *none, "s1", "hk")) == []
         assert recogniser.say(message("live", *none, "s1", "hk")) == placed(P1="KH", P2="AS")
-
-    def test_a_message_may_have_line_ends_and_blanks(self, recogniser: Recogniser) -> None:
-        pretty = json.dumps(json.loads(snapshot(P1="9H")), indent=2).encode()
-        assert recogniser.say(pretty.replace(b"\n", b" ")) == placed(P1="9H")
 
 
 def test_a_capture_that_is_given_away_names_no_login() -> None:

@@ -5,17 +5,11 @@ reported, and every frame is passed on once.
 
 from __future__ import annotations
 
-import os
 import queue
 import random
-import socket
-import threading
 import time
-import tty
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -68,51 +62,6 @@ class TestLink:
         _, heard = played(Script([once[:4]], [once[4:]]))
         assert heard.observations[4:-1] == WHOLE[1:]
 
-    def test_a_copy_after_a_reconnection_is_no_second_card(self) -> None:
-        end_of_second_copy = len(DATA) - 8
-        _, heard = played(Script([DATA[:end_of_second_copy]], [DATA[end_of_second_copy:]]))
-        assert heard[-2].kind is FrameKind.REPEAT
-
-    @pytest.mark.parametrize("chunk", [1, 7, 1000])
-    def test_bytes_come_in_any_portion(self, chunk: int) -> None:
-        pieces: list[Event] = [DATA[i : i + chunk] for i in range(0, len(DATA), chunk)]
-        _, heard = played(Script(pieces))
-        assert heard.observations == [Link(up=True), *WHOLE, down("gone")]
-
-
-@contextmanager
-def real_line(
-    kind: str,
-) -> Iterator[tuple[str, Callable[[bytes], object], Callable[[], bytes]]]:
-    """Yield the address of a line, and how its other end sends and receives one byte."""
-    if kind == "pty":
-        master, slave = os.openpty()
-        tty.setraw(slave)
-        try:
-            yield os.ttyname(slave), partial(os.write, master), lambda: os.read(master, 1)
-        finally:
-            os.close(slave)
-            os.close(master)
-        return
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        host, port = server.getsockname()
-        accepted: list[socket.socket] = []
-
-        def connection() -> socket.socket:
-            if not accepted:
-                accepted.append(server.accept()[0])
-            return accepted[0]
-
-        try:
-            yield (
-                f"socket://{host}:{port}",
-                lambda data: connection().sendall(data),
-                lambda: connection().recv(1),
-            )
-        finally:
-            for each in accepted:
-                each.close()
-
 
 class TestSilenceAndAnswers:
     def test_silence_after_bytes_ends_a_frame(self) -> None:
@@ -144,32 +93,6 @@ class TestSilenceAndAnswers:
         _, heard = played(script, driver=create_driver("line-scanner", {"preset": "olivetti"}))
         assert CardDrawn(card=Card("4S")) in heard.observations
         assert heard.links[1] == down("the cable is out")
-
-    def test_a_capture_is_not_answered(self, tmp_path: Path) -> None:
-        (tmp_path / "scans.bin").write_bytes(b"\x024S\x03\x0210H\x03")
-        driver, heard = create_driver("line-scanner", {"preset": "olivetti"}), Heard()
-        Reader("shoe", driver, f"file:{tmp_path}/scans.bin", driver.line, heard.append).run()
-        cards = [each.card for each in heard.observations if isinstance(each, CardDrawn)]
-        assert cards == [Card("4S"), Card("10H")]
-
-    @pytest.mark.parametrize("kind", ["pty", "tcp"])
-    def test_an_answer_arrives_at_the_other_end_of_a_real_line(self, kind: str) -> None:
-        driver, heard = create_driver("line-scanner", {"preset": "olivetti"}), Heard()
-        with real_line(kind) as (address, send, receive):
-            reader = Reader("shoe", driver, address, driver.line, heard.append)
-            reader.start()
-            until(lambda: reader.ages.link, "the line")
-            send(b"\x024S\x03")
-            assert receive() == b"\x06"
-            send(b"\x021\xff\x03")
-            assert receive() == b"\x15"
-            reader.stop()
-            assert reader.join(PATIENCE)
-
-    def test_who_only_listens_is_sent_nothing(self) -> None:
-        script = Script([DATA])
-        played(script)
-        assert script.written == []
 
 
 class TestFailures:
@@ -357,13 +280,6 @@ class TestWhatIsKnown:
         )
         assert reader.counts.repeats == 2 * reader.counts.frames
 
-    def test_the_beat_goes_on_while_the_line_is_silent(self) -> None:
-        beats: list[float] = []
-        script = Script([b"", lambda: beats.append(script.reader.last_loop), b"", b""])
-        reader, _ = played(script)
-        assert beats == [100 + TURN]
-        assert reader.last_loop > beats[0]
-
     def test_commands_go_to_the_open_line_only(self) -> None:
         script = Script([lambda: script.reader.send(b"\x02OP")])
         reader, _ = played(script)
@@ -398,15 +314,6 @@ class TestThread:
         assert reader.join(PATIENCE)
         assert heard.observations == [Link(up=True)]
 
-    def test_it_stops_while_the_sink_is_full(self) -> None:
-        inbox: queue.Queue[Frame] = queue.Queue(maxsize=2)
-        reader = self.reader(partial(inbox.put, timeout=0.02), lambda: DATA)
-        reader.start()
-        until(lambda: reader.blocked_since)
-        reader.stop()
-        assert reader.join(PATIENCE)
-        assert inbox.full()
-
     def test_a_full_sink_holds_it_back_and_loses_nothing(self) -> None:
         inbox: queue.Queue[Frame] = queue.Queue(maxsize=1)
         portions = [DATA, b""]
@@ -421,19 +328,6 @@ class TestThread:
         assert said == [Link(up=True), *WHOLE]
         reader.stop()
         assert reader.join(PATIENCE)
-
-    def test_it_stops_while_it_waits_to_open_again(self) -> None:
-        def fail(*_: object) -> Any:  # noqa: ANN401 - it never returns
-            raise LineError("no such port")
-
-        heard = Heard()
-        around = ReaderEnvironment(open_line=fail)
-        reader = Reader("s", AngelEyeII(), "x", AngelEyeII.line, heard.append, environment=around)
-        reader.start()
-        until(lambda: heard)
-        reader.stop()
-        assert reader.join(PATIENCE)
-        assert threading.active_count() < 50
 
     def test_a_captures_end_is_the_readers_end(self) -> None:
         class Capture(Script):

@@ -65,8 +65,8 @@ ONLY_CHANGES = frozenset({"mqtt-camera changes"})
 Recognisers that publish nothing twice. The line to the broker stays, and only their own is lost.
 """
 
-SHOES = volume(1, 200)
-SHOES_A_FAULT = volume(1, 40)
+SHOES = volume(1, 50)
+SHOES_A_FAULT = volume(1, 10)
 QUIET = Options(round_end=RoundEnd.QUIET, draw_within=8.0)
 SEEN = Options(round_end=RoundEnd.DEVICE)
 HARMLESS = {
@@ -230,7 +230,7 @@ def test_no_fault_is_silent_and_no_round_is_wrong(reader: str) -> None:
 
 def test_of_two_faces_none_is_published_before_a_person_decides() -> None:
     confirmed = Options(round_end=RoundEnd.DEVICE, hold_from=3, result_on=ResultOn.CONFIRMED)
-    for seed in range(volume(2, 40)):
+    for seed in range(volume(2, 10)):
         settings = Settings(rounds=20, seed=seed, faults=(Fault.MISREAD,), fault_rate=0.2)
         dealt, events = watched("mqtt-camera", settings, confirmed)
         assert any(each and each.fault for each in dealt)

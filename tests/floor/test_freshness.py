@@ -61,13 +61,6 @@ def test_time_alone_makes_a_table_stale_once() -> None:
     assert model.tables.advance_time(at(70).monotonic) != []
 
 
-def test_a_heartbeat_puts_it_off() -> None:
-    model = live_model()
-    for second in range(10, 1000, 10):
-        model.feed("state", after=second)
-        assert model.tables.advance_time(at(second + 9).monotonic) == []
-
-
 def test_a_copy_that_the_broker_kept_is_as_old_as_it_says() -> None:
     model = ModelFeeder(Floor())
     model.tables.set_link(HERE, at(100).monotonic)
@@ -144,16 +137,6 @@ def test_of_a_clock_that_nobody_has_heard_no_copy_is_good_for_longer(ahead: floa
     model.feed("state", retained=True, published=at(ahead).wall)
     model.feed("status", retained=True)
     assert states(model, 11.9, 12) == ["live", "stale"]
-
-
-def test_a_copy_from_yesterday_is_stale_at_once() -> None:
-    model = ModelFeeder(Floor())
-    model.tables.set_link(HERE, at(86_400).monotonic)
-    model.feed("state", after=86_400, retained=True)
-    model.feed("status", after=86_400, retained=True)
-    table = model.tables.get("house.table-1")
-    assert table is not None
-    assert table.freshness == Freshness("stale", at(0).wall)
 
 
 def test_a_copy_of_what_was_heard_itself_is_as_old_as_that() -> None:

@@ -18,7 +18,7 @@ import time
 import traceback
 from pathlib import Path
 
-from tests.fuzz.parsers import CORPUS, PARSERS, outcome
+from tests.fuzz.parsers import CORPUS, PARSERS, add_to_corpus, outcome, read_corpus
 
 SPENT = CORPUS.parent / "spent.json"
 MAX_INPUT = 4000
@@ -68,9 +68,7 @@ class Fuzzer:
         self.inputs = self.faults = self.added = 0
         self._reported: set[str] = set()
         self._chance = random.Random(f"{seed} {name}")
-        self._folder = CORPUS / name
-        files = sorted(self._folder.iterdir())
-        self._corpus = [file.read_bytes() for file in files]
+        self._corpus = read_corpus(name)
         self._shapes = {shape(outcome(name, each)) for each in self._corpus}
 
     def run(self, seconds: float) -> None:
@@ -105,7 +103,7 @@ class Fuzzer:
             self._corpus.append(data)
             if len(self._corpus) <= MAX_CORPUS:
                 self.added += 1
-                _write(self._folder, data)
+                add_to_corpus(self.name, data)
 
     def _report(self, data: bytes, what: str) -> None:
         """Count a fault, and print the first of its kind."""
@@ -114,15 +112,10 @@ class Fuzzer:
         if kind in self._reported:
             return
         self._reported.add(kind)
-        path = _write(Path("build/fuzz") / self.name, data)
+        path = Path("build/fuzz") / self.name / hashlib.sha256(data).hexdigest()[:16]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
         _print(f"{self.name}: {path}\n{what}")
-
-
-def _write(folder: Path, data: bytes) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / hashlib.sha256(data).hexdigest()[:16]
-    path.write_bytes(data)
-    return path
 
 
 def _print(text: str) -> None:

@@ -232,6 +232,18 @@ PARSERS: Final[Mapping[str, Parser]] = {
 }
 
 
+def read_corpus(name: str) -> list[bytes]:
+    """Return the inputs of a parser: one a line, with escapes as in Python."""
+    lines = (CORPUS / f"{name}.txt").read_text(encoding="ascii").split("\n")[:-1]
+    return [line.encode().decode("unicode_escape").encode("latin-1") for line in lines]
+
+
+def add_to_corpus(name: str, data: bytes) -> None:
+    """Add an input of a parser."""
+    with (CORPUS / f"{name}.txt").open("ab") as corpus:
+        corpus.write(data.decode("latin-1").encode("unicode_escape") + b"\n")
+
+
 def outcome(name: str, data: bytes) -> str:
     """Return what a parser made of an input; other exceptions than its own are raised."""
     try:

@@ -21,9 +21,6 @@ VECTORS: dict[str, Any] = json.loads(
 )
 CASES: list[dict[str, Any]] = VECTORS["cases"]
 SIDES = {"player": "P", "banker": "B", "tie": "T"}
-FACTS = {
-    "bead", "big", "big_eye", "cockroach", "heights", "last", "lines", "places", "small", "ties",
-}  # fmt: skip
 
 
 def those_with(fact: str) -> pytest.MarkDecorator:
@@ -38,13 +35,6 @@ def those_with(fact: str) -> pytest.MarkDecorator:
 def drawn(case: dict[str, Any]) -> Roads:
     """Draw a case by the tail that its source draws."""
     return draw(case["sequence"], tail=case.get("tail", "flat"))
-
-
-def test_every_case_has_a_source_and_a_fact_that_is_tried() -> None:
-    assert {case["from"] for case in CASES} == VECTORS["sources"].keys()
-    assert all(case.keys() & FACTS for case in CASES)
-    known = FACTS | {"from", "last_columns", "plate", "sequence", "tail", "wrongly_expected"}
-    assert {fact for case in CASES for fact in case} == known
 
 
 @those_with("lines")

@@ -113,18 +113,6 @@ def test_a_dealer_may_offer_the_shoe_again_before_the_banker_loses() -> None:
     assert pass_shoe(rotation, SHEET) == held(3, (3, 4))
 
 
-def test_who_passed_it_is_not_offered_it_again_until_a_round_was_dealt() -> None:
-    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER)
-    for holder in (1, 2, 3, None):
-        rotation = pass_shoe(rotation, SHEET)
-        assert rotation.holder == holder
-    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER)
-    rotation = pass_after_round(rotation, SHEET, Outcome.BANKER)
-    for holder in (1, 2, 3, 5, None):
-        rotation = pass_shoe(rotation, SHEET)
-        assert rotation.holder == holder
-
-
 @pytest.mark.parametrize("outcome", [*Outcome, None])
 def test_a_false_draw_lets_the_shoe_pass_after_the_coup_and_once(outcome: Outcome | None) -> None:
     rotation = record_false_draw(held(2))
@@ -132,10 +120,6 @@ def test_a_false_draw_lets_the_shoe_pass_after_the_coup_and_once(outcome: Outcom
     rotation = pass_after_round(rotation, SHEET, outcome)
     assert rotation.holder == 3
     assert pass_after_round(rotation, SHEET, Outcome.BANKER) == held(3)
-
-
-def test_a_dealer_who_makes_a_false_draw_goes_on() -> None:
-    assert record_false_draw(held(None)) == held(None)
 
 
 @pytest.mark.parametrize(
@@ -160,12 +144,6 @@ def test_who_leaves_the_table_leaves_the_shoe_to_the_next() -> None:
     assert update_seats(held(3), SHEET, (3, 9)) == held(3, (3, 9))
     assert update_seats(held(3), SHEET, ()) == held(None, ())
     assert update_seats(held(None, ()), SHEET, (2, 1)) == held(None, (1, 2))
-
-
-def test_a_lone_player_passes_to_the_dealer_and_back() -> None:
-    rotation = pass_after_round(held(4, (4,)), SHEET, Outcome.PLAYER)
-    assert rotation.holder is None
-    assert pass_after_round(rotation, SHEET, Outcome.PLAYER).holder == 4
 
 
 def test_a_table_without_players_leaves_the_shoe_to_the_dealer() -> None:

@@ -6,6 +6,7 @@ All that is imported from the product stands at the top of this file.
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import shlex
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, closing
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,6 +46,7 @@ from shoe_daemon.table.options import Options
 from shoe_daemon.table.state import TableState
 from shoe_daemon.table.table import Table, was_applied
 from tests.golden import service_documents
+from tests.golden.parts import read_parts
 from tests.public_json import encode_public_table
 from tests.table.dealer import refusal_text
 
@@ -90,10 +92,10 @@ class Log(NamedTuple):
     observations: list[AnyObservation]
 
 
-def read_logs(path: Path) -> list[Log]:
-    """Read the logs of a file."""
+def read_logs(text: str) -> list[Log]:
+    """Read the logs of a case."""
     logs: list[Log] = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in text.split("\n"):
         if line.startswith("#") or not logs:
             logs.append(Log(line.lstrip("# "), []))
         if line.strip() and not line.startswith("#"):
@@ -101,9 +103,19 @@ def read_logs(path: Path) -> list[Log]:
     return logs
 
 
-def log_files() -> list[Path]:
-    """List the files with observation logs."""
-    return sorted((HERE / "logs").rglob("*.jsonl"))
+@cache
+def log_texts() -> dict[str, str]:
+    """Return the observation logs of each case, as text."""
+    return {
+        name if name == path.stem else f"{path.stem}/{name}": text
+        for path in sorted((HERE / "logs").glob("*.jsonl"))
+        for name, text in read_parts(path).items()
+    }
+
+
+def all_logs() -> list[Log]:
+    """Read the observation logs of all cases."""
+    return [log for text in log_texts().values() for log in read_logs(text)]
 
 
 def captures() -> list[Path]:
@@ -119,24 +131,25 @@ def journals() -> list[Path]:
     ]
 
 
-def checkpoints() -> list[Path]:
-    """List the checkpoints of tables."""
-    return sorted((HERE / "checkpoints").rglob("*.checkpoint"))
+def part_of(name: str) -> tuple[Path, str]:
+    """Return the file with the expected text of a case, and the name of its part there."""
+    subject, _, part = name.partition("/")
+    return EXPECTED / f"{subject}.txt", part or subject
 
 
 def cases() -> dict[str, Callable[[], str]]:
-    """Return all cases: the name of the expected file, and the function that makes its text."""
+    """Return all cases: the name, and the function that makes the text."""
     made: dict[str, Callable[[], str]] = {}
-    for path in log_files():
-        name = path.relative_to(HERE / "logs").with_suffix("").as_posix()
-        made[name] = partial(_log_file, path)
+    for name, text in log_texts().items():
+        made[name] = partial(_logs, text)
     for path in captures():
         name = f"{path.parent.name}-{path.name.removesuffix('.observations.jsonl')}"
         made[f"captures/{name}"] = partial(_capture, path)
     for path in journals():
         made[f"journals/{path.stem}"] = partial(_journal, path)
-    for path in checkpoints():
-        made[f"checkpoints/{path.parent.name}-{path.stem}"] = partial(_checkpoint, path)
+    for path in sorted((HERE / "checkpoints").glob("*.txt")):
+        for name, text in read_parts(path).items():
+            made[f"checkpoints/{path.stem}-{name}"] = partial(_checkpoint, text)
     for policy in POLICY_IDS:
         made[f"policies/{policy}"] = partial(_proposals, policy)
     for number, line in enumerate(_command_lines(), 1):
@@ -148,10 +161,10 @@ def cases() -> dict[str, Callable[[], str]]:
 # Logs
 
 
-def _log_file(path: Path) -> str:
+def _logs(text: str) -> str:
     lines: list[str] = []
     opening: Documents = {}
-    for log in read_logs(path):
+    for log in read_logs(text):
         lines += [f"# {log.title}", *_transcript(log, Table(), opening)]
     return _text(lines)
 
@@ -165,13 +178,14 @@ def _capture(path: Path) -> str:
     return _text(_transcript(Log("", observations), table, {}))
 
 
-def _checkpoint(path: Path) -> str:
+def _checkpoint(text: str) -> str:
     """Restore a table from its checkpoint, and fold the observations after it."""
+    checkpoint, _, following = text.partition("\n")
     try:
-        table = Table.restore(path.read_bytes())
+        table = Table.restore(base64.b64decode(checkpoint))
     except UserError as error:
         return f"{error}\n"
-    (log,) = read_logs(path.with_suffix(".jsonl"))
+    (log,) = read_logs(following)
     return _text([f"# {log.title}", *_transcript(log, table, {})])
 
 
@@ -181,8 +195,8 @@ def _proposals(policy: str) -> str:
 
 def _proposals_by_log(policy: str) -> Iterator[str]:
     """Yield all irregularities of the logs, each with what the policy proposes."""
-    for path in sorted((HERE / "logs" / "irregularities").glob("*.jsonl")):
-        for log in read_logs(path):
+    for text in read_parts(HERE / "logs" / "irregularities.jsonl").values():
+        for log in read_logs(text):
             table = Table()
             for each in log.observations:
                 events = table.apply(_under(policy, each))
@@ -386,7 +400,13 @@ def _command_lines() -> list[str]:
 
 
 def _command(line: str) -> str:
-    with chdir(TESTS):
+    """Run a command beside the captures and the logs that it names."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("captures").symlink_to(TESTS / "captures")
+        for name in re.findall(r"golden/logs/(\S+)\.jsonl", line):
+            path = Path(f"golden/logs/{name}.jsonl")
+            path.parent.mkdir(parents=True)
+            path.write_text(log_texts()[name], encoding="utf-8")
         return run_command(line)
 
 

@@ -1,8 +1,8 @@
 """
-The golden corpus covers every house, policy, mode, observation, command and event, and every
+The golden corpus covers every policy, mode, observation, command and event, and every
 value that an event may have.
 
-Where a value is missing: add a log to `tests/golden/logs`, then `make golden-write`.
+Where a value is missing: add a log to a file of `tests/golden/logs`, then `make golden-write`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.game import (
-    HOUSE_IDS,
     POLICY_IDS,
-    WAGER_CATALOGUE,
     Action,
     DealingStyle,
     IrregularityKind,
@@ -32,6 +30,7 @@ from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from shoe_daemon.table.observations import AnyObservation, Cause, GapDetail, Role, Session
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
 from tests.golden import corpus
+from tests.golden.parts import read_parts
 
 UNDOABLE = {"correct_card", "enter_card", "enter_result", "void_round", "rule void_round"}
 
@@ -107,16 +106,14 @@ def shown() -> Shown:
 
 def lines() -> Iterator[str]:
     """Yield the expected lines of all logs; a refusal stands in the line of its command."""
-    for path in corpus.log_files():
-        name = path.relative_to(corpus.HERE / "logs").with_suffix(".txt")
-        text = (corpus.EXPECTED / name).read_text(encoding="utf-8")
-        yield from text.replace("\n  refused:", "  refused:").split("\n")
+    for path in sorted((corpus.HERE / "logs").glob("*.jsonl")):
+        for text in read_parts(corpus.EXPECTED / f"{path.stem}.txt").values():
+            yield from text.replace("\n  refused:", "  refused:").split("\n")
 
 
 @cache
 def observations() -> list[AnyObservation]:
-    logs = [log for path in corpus.log_files() for log in corpus.read_logs(path)]
-    return [each for log in logs for each in log.observations]
+    return [each for log in corpus.all_logs() for each in log.observations]
 
 
 def values(name: str, *types: str) -> set[Any]:
@@ -145,7 +142,6 @@ COVERED: dict[str, Any] = {
         {str(kind.__struct_config__.tag) for kind in get_args(AnyObservation)},
         {str(type(each).__struct_config__.tag) for each in observations()},
     ),
-    "houses": lambda: (set(HOUSE_IDS), {each.house for each in sessions()}),
     "policies": lambda: (set(POLICY_IDS), {each.policy for each in sessions()}),
     "dealing styles": lambda: (
         set(DealingStyle),
@@ -200,14 +196,6 @@ COVERED: dict[str, Any] = {
     ),
     "kinds of rounds": lambda: (set(Kind), values("kind", "round_finished")),
     "outcomes": lambda: ({*Outcome, None}, values("outcome", "round_finished")),
-    "wagers": lambda: (
-        {(wager, result) for wager in WAGER_CATALOGUE for result in ("win", "lose")},
-        {
-            (each["wager"], each["result"])
-            for data in shown().events["round_finished"]
-            for each in data["wagers"]
-        },
-    ),
     # documents
     "documents": lambda: (DOCUMENTS, shown().documents),
 }

@@ -90,15 +90,6 @@ def reader(root: Path, table: str) -> str:
     return port
 
 
-@pytest.mark.usefixtures("computer")
-@pytest.mark.parametrize("options", [("--yes",), SEARCH])
-def test_without_an_adapter_nothing_is_installed(root: Path, options: tuple[str, ...]) -> None:
-    written(root, "--yes", "--table", "table-1", "--reader", "simulated")
-    text = refused(root, *options, "--table", "table-7")
-    assert text.startswith("reader: search found no free serial adapter or camera: plug it in")
-    assert "--reader" in text
-
-
 def test_what_is_plugged_in_is_found(root: Path, computer: Computer) -> None:
     keyboard = computer.plug_keyboard()
     # It may be the keyboard of a person: it is named, and not taken.
@@ -270,18 +261,6 @@ class TestQuestions:
         output = answer(table="table-2", options=search)
         assert "search again" not in output
         assert reader(root, "table-2") == adapter
-
-    def test_earlier_answers_for_a_typed_table_are_its_defaults(
-        self, root: Path, computer: Computer, answer: Callable[..., str]
-    ) -> None:
-        for number in (1, 2):
-            computer.plug_adapter(f"adapter-{number}")
-            answer("", table=f"table-{number}", options=("--house", "curator")[: 2 * (number - 1)])
-        before = contents(root)
-        answer("", table="table-1")
-        after = contents(root)
-        record = "etc/shoe-daemon/init.json"
-        assert {name for name in before if before[name] != after[name]} == {record}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))

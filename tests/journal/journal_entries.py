@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+from click.testing import CliRunner, Result
+
 from shoe_daemon import __version__
+from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step
@@ -72,6 +77,18 @@ def fill(journal: Journal, observations: int) -> None:
 
 def made(path: Path, observations: int = 45) -> Path:
     """Create a closed journal."""
-    with open_journal(path) as journal:
+    with Journal.open(path, SITE, TABLE, durable=False) as journal:
         fill(journal, observations)
     return path
+
+
+def execute(path: Path, *statements: str) -> None:
+    """Change a closed journal by SQL."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def run_journal(*arguments: object) -> Result:
+    """Run `shoe-daemon journal`."""
+    return CliRunner().invoke(main, ["journal", *map(str, arguments)])

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from shoe_daemon.cli import main
 from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.journal import Journal, JournalReader, database
 from shoe_daemon.service import Core
 from shoe_daemon.table.observations import CardDrawn
 from tests.chaos import journal_checks
-from tests.journal.journal_entries import SITE, TABLE, fill, made, open_journal
-from tests.journal.signing_keys import signing_key, write_key
+from tests.journal.journal_entries import SITE, TABLE, execute, fill, made, open_journal
+from tests.journal.journal_entries import run_journal as journal
 from tests.service.daemon_process import configure
-
-
-def journal(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
 
 
 def copy(path: Path, target: Path) -> Path:
@@ -100,8 +93,7 @@ def test_an_existing_file_is_never_replaced(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_journal_that_is_not_valid_gives_no_backup(path: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE event SET round = 9 WHERE seq = 5")
+    execute(path, "UPDATE event SET round = 9 WHERE seq = 5")
     folder = tmp_path / "backups"
     folder.mkdir()
     done = journal("backup", path, folder / "copy.db")
@@ -129,7 +121,6 @@ class LostTable:
     """A table whose journal was backed up, continued, and lost."""
 
     def __init__(self, folder: Path) -> None:
-        write_key(folder / "journal.key")
         self.config = configure(folder / "table", 'house = "chickasaw"')
         self.path = self.config.with_name("journal.db")
         self.published: dict[int, bytes] = {}
@@ -162,6 +153,11 @@ def test_a_table_continues_from_a_restored_backup(lost: LostTable, tmp_path: Pat
     done = lost.restore()
     assert done.exit_code == 0, done.output
     assert f"restored up to event {max(lost.kept)} of " in done.stdout
+    core = Core(load_config(lost.config))
+    assert core.table.state.round is not None
+    assert core.table.state.round.partial
+    assert core.table.state.unsynced
+    core.close()
     lost.play(6)
     # `play` has compared: no number has two meanings, and those of the backup are the same.
     later = [seq for seq in lost.published if seq > max(lost.kept) + 500]
@@ -169,25 +165,6 @@ def test_a_table_continues_from_a_restored_backup(lost: LostTable, tmp_path: Pat
     assert lost.published.keys() > lost.kept.keys()
     journal_checks.check_chain(lost.path)
     journal_checks.check_replay(lost.path, tmp_path)
-
-
-def test_the_open_round_is_partial_after_it(lost: LostTable) -> None:
-    lost.restore()
-    core = Core(load_config(lost.config))
-    assert core.table.state.round is not None
-    assert core.table.state.round.partial
-    assert core.table.state.unsynced
-    core.close()
-
-
-def test_numbers_are_skipped_by_the_age_of_the_backup(
-    lost: LostTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = time.time_ns()
-    monkeypatch.setattr(time, "time_ns", lambda: now + 86_400 * 10**9)
-    assert lost.restore().exit_code == 0
-    lost.play(1)
-    assert max(lost.published) >= 86_400 * 10
 
 
 def test_a_known_last_event_is_exceeded(lost: LostTable) -> None:
@@ -221,19 +198,6 @@ def test_a_running_daemon_refuses_a_restore(lost: LostTable, tmp_path: Path) -> 
         done = lost.restore()
     assert done.exit_code == 2
     assert "is writing it; a journal has one writer" in done.stderr
-
-
-def test_signatures_hold_over_a_restore(tmp_path: Path) -> None:
-    write_key(tmp_path / "journal.key")
-    path = tmp_path / "table-7.db"
-    with Journal.open(path, SITE, TABLE, signer=signing_key()) as live:
-        fill(live, 45)
-    kept = copy(path, tmp_path / "backup.db")
-    path.unlink()
-    assert journal("restore", kept, path, "--published", 99).exit_code == 0
-    verified = journal("verify", path, "--key", tmp_path / "public.pem")
-    assert verified.exit_code == 0, verified.output
-    assert "2 valid signatures" in verified.output
 
 
 def test_a_late_restore_numbers_the_events_of_passed_deadlines_anew(

@@ -11,7 +11,6 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.journal.verify import verify
-from shoe_daemon.table import RoundStarted
 from shoe_daemon.table.observations import Tick, decode_observation, encode_observation
 from tests.journal.journal_entries import SITE, entry, events_of, fill, made, moment, open_journal
 
@@ -25,15 +24,11 @@ def beside(path: Path) -> list[str]:
     return sorted(file.name for file in path.parent.iterdir())
 
 
-def test_a_new_journal_is_empty_and_alone_in_its_folder_when_closed(path: Path) -> None:
+def test_a_new_journal_is_empty_and_when_closed_alone_and_not_for_everyone(path: Path) -> None:
     with open_journal(path) as journal:
         assert (journal.head.seq, journal.head.observation) == (0, 0)
         assert journal.head.hash == journal.identity.hash()
     assert beside(path) == [path.name]
-
-
-def test_a_journal_is_not_for_everyone_on_the_machine(path: Path) -> None:
-    made(path, 1)
     assert path.stat().st_mode & 0o007 == 0
 
 
@@ -58,7 +53,7 @@ def test_a_batch_is_one_piece(path: Path) -> None:
         assert verify(reader).broken is None
 
 
-@pytest.mark.parametrize("length", [0, 1, 2, 7, 20, 21, 45])
+@pytest.mark.parametrize("length", [0, 7, 20, 21])
 def test_reopened_it_ends_where_it_ended(path: Path, length: int) -> None:
     made(path, length)
     with open_journal(path) as journal:
@@ -67,18 +62,6 @@ def test_reopened_it_ends_where_it_ended(path: Path, length: int) -> None:
         fill(journal, 1)
         assert journal.head.seq == head.seq + events_of(length + 1)
     with JournalReader(path) as reader:
-        assert verify(reader).broken is None
-
-
-def test_bytes_that_said_nothing_are_kept_too(path: Path) -> None:
-    with open_journal(path) as journal:
-        for _ in range(3):
-            journal.append([Entry(b"nothing", at=moment(1), source="angel")])
-            fill(journal, 2)
-            journal.append([Entry(b"nothing", at=moment(1)), Entry(b"again", at=moment(1))])
-        head = journal.head
-    with open_journal(path) as journal, journal.reader() as reader:
-        assert journal.head == head
         assert verify(reader).broken is None
 
 
@@ -142,7 +125,7 @@ def test_a_start_folds_from_the_last_shoe(path: Path) -> None:
         assert [seen.at for seen in following] == [moment(n) for n in range(42, 46)]
 
 
-def test_what_is_counted_is_written_with_the_next_entry(path: Path) -> None:
+def test_what_is_counted_is_written_with_the_next_entry_and_at_the_end(path: Path) -> None:
     with open_journal(path) as journal, journal.reader() as reader:
         journal.set_cursor("mqtt", 3)
         journal.count("angel", repeats=2, bytes=10)
@@ -155,14 +138,9 @@ def test_what_is_counted_is_written_with_the_next_entry(path: Path) -> None:
         journal.flush()
         counted = reader.connection.execute("SELECT * FROM counter ORDER BY source").fetchall()
         assert counted == [("", 0, 1, 0), ("angel", 3, 4, 10)]
-
-
-def test_what_waits_is_written_when_the_journal_closes(path: Path) -> None:
-    with open_journal(path) as journal:
         journal.set_cursor("mqtt", 7)
     with JournalReader(path) as reader:
-        assert reader.cursor("mqtt") == 7
-        assert reader.cursor("nobody") == 0
+        assert (reader.cursor("mqtt"), reader.cursor("nobody")) == (7, 0)
 
 
 def test_two_writers_are_refused(path: Path) -> None:
@@ -202,7 +180,7 @@ def test_a_reader_of_another_thread_sees_every_event_once_while_it_is_written(
 
         thread = threading.Thread(target=follow)
         thread.start()
-        fill(journal, 400)
+        fill(journal, 150)
         done.set()
         thread.join(60)
         assert not thread.is_alive()
@@ -223,12 +201,6 @@ def test_a_journal_that_was_taken_away_is_not_written_into_the_void(path: Path) 
         path.with_name("elsewhere").rename(path)
         fill(journal, 1)
         assert journal.head.observation == 3
-
-
-def test_events_are_told_by_their_type(path: Path) -> None:
-    made(path, 3)
-    with JournalReader(path) as reader:
-        assert {event.type for event in reader.events(1)} >= {RoundStarted.type}
 
 
 def test_a_disk_that_became_read_only_spoils_no_close(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,10 +12,8 @@ from typing import Any
 
 import pytest
 import structlog
-from click.testing import CliRunner, Result
 
 from drivers.driver import Frame, FrameKind
-from shoe_daemon.cli import main
 from shoe_daemon.config.sections import JournalSettings
 from shoe_daemon.config.table import Setup, load_config
 from shoe_daemon.errors import UserError
@@ -32,6 +31,8 @@ from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.table import fold
 from shoe_daemon.table.times import to_microseconds
 from tests.golden.corpus import HERE as GOLDEN
+from tests.journal.journal_entries import execute
+from tests.journal.journal_entries import run_journal as journal
 from tests.journal.signing_keys import write_key
 from tests.journal.test_full_disk import files_no_bigger_than
 from tests.public_json import encode_public_table
@@ -83,10 +84,11 @@ class Hall:
         core.process([("shoe", Frame(b"bytes", FrameKind.FRAME, observations, self._monotonic()))])
 
 
-@pytest.fixture
-def hall(tmp_path: Path) -> Hall:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Hall:
     config = configure(
-        tmp_path / "table", 'house = "chickasaw"\n[journal]\nkey_file = "journal.key"'
+        tmp_path_factory.mktemp("hall") / "table",
+        'house = "chickasaw"\n[journal]\nkey_file = "journal.key"',
     )
     write_key(config.with_name("journal.key"))
     hall = Hall(config)
@@ -94,8 +96,13 @@ def hall(tmp_path: Path) -> Hall:
     return hall
 
 
-def journal(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
+@pytest.fixture
+def hall(played: Hall, tmp_path: Path) -> Hall:
+    """A copy of a table that has played some shoes."""
+    shutil.copytree(played.path.parent, tmp_path / "table")
+    hall = Hall(tmp_path / "table" / "table.toml")
+    hall._now = played._now  # noqa: SLF001 - the test's own
+    return hall
 
 
 def day(number: int) -> str:
@@ -143,8 +150,6 @@ def test_clips_of_removed_shoes_are_no_fault(hall: Hall, tmp_path: Path) -> None
     kept = journal(*verify)
     assert kept.exit_code == 0, kept.output
     assert "1 are older than this journal" in kept.output
-    (folder / "20260104-130000.000-pit-8s-0123456789abcdef.webm").write_bytes(b"video")
-    assert journal(*verify).exit_code == 1
 
 
 def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
@@ -158,9 +163,8 @@ def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
         "DELETE FROM anchor",
         "DELETE FROM event WHERE seq = (SELECT min(seq) FROM event)",
     ):
-        with closing(sqlite3.connect(hall.path, isolation_level=None)) as connection:
-            copy = hall.path.read_bytes()
-            connection.execute(statement)
+        copy = hall.path.read_bytes()
+        execute(hall.path, statement)
         assert journal("verify", hall.path).exit_code == 1, statement
         hall.path.write_bytes(copy)
     assert journal("verify", hall.path).exit_code == 0
@@ -227,36 +231,35 @@ def test_events_that_the_broker_has_not_acknowledged_stay(hall: Hall) -> None:
     assert remove_old_shoes(hall.path, NOW, NOW).shoes == 2
 
 
-@pytest.mark.parametrize("shoe", range(1, SHOES - 1))
-def test_a_crash_in_the_middle_leaves_a_valid_journal(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch, shoe: int
+def test_an_interruption_leaves_a_valid_journal(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - the middle of a removal
 
-    def crash(connection: sqlite3.Connection, anchor: Anchor) -> None:
+    def interrupt(connection: sqlite3.Connection, anchor: Anchor) -> None:
         real(connection, anchor)
-        if next(done) == shoe:
+        if next(done) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(prune, "_remove_up_to", crash)
+    monkeypatch.setattr(prune, "_remove_up_to", interrupt)
     with pytest.raises(KeyboardInterrupt):
         remove_old_shoes(hall.path, NOW, NOW)
     monkeypatch.undo()
     assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
-    assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 1 - shoe
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 3
 
 
 def test_a_killed_process_leaves_a_valid_journal(hall: Hall) -> None:
     child = os.fork()
     if child == 0:
-        real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - as above
+        real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - the middle of a removal
 
         def die(connection: sqlite3.Connection, anchor: Anchor) -> None:
             real(connection, anchor)
             if next(done) == 2:
                 os.kill(os.getpid(), 9)
 
-        prune._remove_up_to = die  # noqa: SLF001 - as above
+        prune._remove_up_to = die  # noqa: SLF001
         remove_old_shoes(hall.path, NOW, NOW)
     os.waitpid(child, 0)
     assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
@@ -282,11 +285,11 @@ def test_the_command_says_what_was_removed_and_makes_the_file_smaller(hall: Hall
     assert journal("verify", hall.path, "--key", hall.public).exit_code == 0
 
 
-@pytest.mark.parametrize("age", ["0", "0d", "d", "-1", "1.5", "1y", "999999"])
-def test_a_wrong_age_is_refused(hall: Hall, age: str) -> None:
-    done = journal("prune", hall.path, f"--older-than={age}")
-    assert done.exit_code == 2
-    assert f"--older-than {age}: expected a number of days, such as 400d" in done.stderr
+def test_a_wrong_age_is_refused(hall: Hall) -> None:
+    for age in ("0", "0d", "d", "-1", "1.5", "1y", "999999"):
+        done = journal("prune", hall.path, f"--older-than={age}")
+        assert done.exit_code == 2
+        assert f"--older-than {age}: expected a number of days, such as 400d" in done.stderr
 
 
 def test_a_backup_of_a_pruned_journal_is_valid(hall: Hall, tmp_path: Path) -> None:
@@ -373,31 +376,15 @@ def test_a_running_table_removes_nothing_in_a_round_nor_by_default(hall: Hall) -
     assert lines(hall.path, 1) == before
 
 
-def test_a_shoe_that_cannot_be_removed_stays_whole(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    before = lines(hall.path, 1)
-    core = hall.begin()
-    monkeypatch.setattr(prune, "_remove_up_to", fail)
-    with structlog.testing.capture_logs() as log:
-        retention_is_due(core, 1)
-    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
-    core.close()
-    assert "its oldest shoe cannot be removed: database or disk is full" in log[0]["reason"]
-    assert lines(hall.path, 1) == before
-
-
-def test_a_full_disk_is_named_where_a_shoe_cannot_be_removed(hall: Hall) -> None:
+def test_on_a_full_disk_a_shoe_stays_whole_and_the_table_goes_on(hall: Hall) -> None:
     before = lines(hall.path, 1)
     core = hall.begin()
     wal = hall.path.with_name("journal.db-wal").stat().st_size
-    with files_no_bigger_than(wal + 8192), pytest.raises(UserError) as told:
-        prune.remove_oldest_shoe(hall.path, NOW, NOW)
+    with structlog.testing.capture_logs() as log, files_no_bigger_than(wal + 8192):
+        retention_is_due(core, 1)
+    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
     core.close()
-    assert "its oldest shoe cannot be removed: the disk" in str(told.value)
+    assert "its oldest shoe cannot be removed: the disk" in log[0]["reason"]
     assert lines(hall.path, 1) == before
 
 

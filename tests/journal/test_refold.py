@@ -6,13 +6,14 @@ judge.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
@@ -22,10 +23,10 @@ from drivers.simulators.angel_eye import Mode, Settings, scenario
 from drivers.simulators.shoe import Fault
 from drivers.simulators.simulator import find_simulator
 from shoe_daemon import __version__
-from shoe_daemon.cli import main, verify
+from shoe_daemon.cli import verify
 from shoe_daemon.config.table import load_config
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.cards import DECK
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
 from shoe_daemon.journal import refold as refolding
 from shoe_daemon.journal.reader import Capture
@@ -45,7 +46,9 @@ from shoe_daemon.table.observations import (
 )
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import to_microseconds
+from tests.journal.journal_entries import run_journal
 from tests.service.daemon_process import configure
+from tests.volume import volume
 
 OLDER = "0.0.1"
 
@@ -97,10 +100,10 @@ DATA = scenario(Settings(rounds=6, seed=4, mode=Mode.OPEN)).stream(3)
 CUT = DATA[: len(DATA) // 3], DATA[len(DATA) // 3 : len(DATA) // 2], DATA[len(DATA) // 2 :]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The journal of two starts, with a lost line, lost frames and repeats."""
-    desk = Desk(tmp_path / "table")
+    desk = Desk(tmp_path_factory.mktemp("desk") / "table")
     desk.send(CUT[0])
     desk.reconnect()
     desk.send(CUT[1])
@@ -111,13 +114,17 @@ def path(tmp_path: Path) -> Path:
     return desk.path
 
 
+@pytest.fixture
+def path(recorded: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(recorded, tmp_path))
+
+
 def refolded(path: Path) -> Result:
-    return CliRunner().invoke(main, ["journal", "verify", str(path), "--refold"])
+    return run_journal("verify", path, "--refold")
 
 
 def answer(path: Path) -> dict[str, Any]:
-    result = CliRunner().invoke(main, ["journal", "verify", str(path), "--refold", "--json"])
-    whole: dict[str, Any] = json.loads(result.stdout)
+    whole: dict[str, Any] = json.loads(run_journal("verify", path, "--refold", "--json").stdout)
     return whole
 
 
@@ -175,15 +182,6 @@ def older(_id: int, observation: AnyObservation) -> AnyObservation:
     return replace(observation, program=OLDER) if isinstance(observation, Session) else observation
 
 
-def test_a_session_records_the_program_and_its_readers(path: Path) -> None:
-    with JournalReader(path) as reader:
-        session = next(each for each in reader.observations() if isinstance(each, Session))
-    assert session.program == __version__
-    (record,) = session.readers
-    assert (record.id, record.driver, record.options) == ("shoe", "angel-eye-ii", {})
-    assert record.version
-
-
 def test_the_raw_bytes_decode_to_the_observations(path: Path) -> None:
     result = answer(path)
     assert result["good"], result
@@ -193,31 +191,22 @@ def test_the_raw_bytes_decode_to_the_observations(path: Path) -> None:
     assert f"{result['captures']} captures decode to the same" in refolded(path).stdout
 
 
-def test_an_observation_that_was_altered_is_found_though_all_was_chained_anew(path: Path) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [{"card": None}, {"source": "other"}, {"at": "2027-01-15T08:00:00.000Z"}],
+    ids=["card", "source", "at"],
+)
+def test_an_observation_that_was_altered_is_found_though_all_was_chained_anew(
+    path: Path, fields: dict[str, Any]
+) -> None:
     victim = list(cards(path))[7]
-
-    def alter(identifier: int, observation: AnyObservation) -> AnyObservation:
-        if identifier != victim or not isinstance(observation, CardDrawn):
-            return observation
-        return replace(observation, card=Card("KD" if observation.card != "KD" else "AS"))
-
-    changed = rewritten(path, alter)
-    assert CliRunner().invoke(main, ["journal", "verify", str(changed)]).exit_code == 0
+    changed = rewritten(path, changing(victim, **fields))
+    assert run_journal("verify", changed).exit_code == 0
     result = refolded(changed)
     assert result.exit_code == 1
-    assert f"BROKEN at observation {victim}, shoe 1, round 1, 2027-01-15T08:00:10" in result.stdout
+    assert f"BROKEN at observation {victim}, shoe 1, round 1, 2027-01-15T08:00:" in result.stdout
     assert "Z: it is " in result.stdout
     assert ", but its raw bytes (capture " in result.stdout
-
-
-def test_a_moment_or_a_reader_that_was_altered_is_found(path: Path) -> None:
-    victim = list(cards(path))[3]
-    for fields in ({"source": "other"}, {"at": "2027-01-15T08:00:00.000Z"}):
-        changed = rewritten(path, changing(victim, **fields))
-        result = refolded(changed)
-        assert result.exit_code == 1, result.output
-        assert f"BROKEN at observation {victim}" in result.stdout
-        changed.unlink()
 
 
 def test_an_observation_without_its_raw_bytes_is_found(path: Path) -> None:
@@ -343,7 +332,11 @@ def fewer(event: Event) -> Event | None:
     return None if event.type == "betting_closed" else event
 
 
-def test_events_of_another_version_are_no_alarm(path: Path) -> None:
+def test_events_of_another_version_are_no_alarm_and_the_same_of_this_one_are(path: Path) -> None:
+    alarm = refolded(rewritten(path, rewrite=reworded))
+    assert alarm.exit_code == 1
+    assert "BROKEN at observation " in alarm.stdout
+    path.with_name("rewritten.db").unlink()
     changed = rewritten(path, older, reworded)
     result = answer(changed)
     assert result["good"]
@@ -358,12 +351,6 @@ def test_events_of_another_version_are_no_alarm(path: Path) -> None:
     assert f"were written by version {OLDER}; version {__version__} makes other events" in (
         text.stdout
     )
-
-
-def test_the_same_difference_within_this_version_is_an_alarm(path: Path) -> None:
-    result = refolded(rewritten(path, rewrite=reworded))
-    assert result.exit_code == 1
-    assert "BROKEN at observation " in result.stdout
 
 
 def test_what_this_version_wrote_after_an_upgrade_in_mid_shoe_is_judged(tmp_path: Path) -> None:
@@ -433,7 +420,7 @@ def test_readers_that_depend_on_time_and_files_are_decoded_again(
     driver = setup.readers[0].driver
     decoder = driver.decoder()
     faults = tuple(each for each in find_simulator(name).faults if each is not Fault.UNPLUG)
-    settings = Settings(rounds=40, seed=4, faults=faults, fault_rate=0.5)
+    settings = Settings(rounds=volume(12, 40), seed=4, faults=faults, fault_rate=0.5)
     for scene in find_simulator(name)(driver).scenes(settings, once=False):
         for at, data in chain.from_iterable(step.writes() for step in scene.steps):
             monotonic = 100 + at

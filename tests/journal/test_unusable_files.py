@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.journal import start_check
 from shoe_daemon.journal.reader import open_read_only
-from tests.journal.journal_entries import fill, made, open_journal
+from tests.journal.journal_entries import execute, fill, made, open_journal
 
 Spoil = Callable[[Path], None]
 
@@ -24,11 +23,6 @@ def path(tmp_path: Path) -> Path:
 
 def folder(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
-
-
-def execute(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(statement)
 
 
 def newer(path: Path) -> None:
@@ -110,15 +104,23 @@ REFUSED: list[tuple[Spoil, str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "line"), REFUSED, ids=[s.__name__ for s, _ in REFUSED])
-def test_it_is_refused_as_it_lies_there(path: Path, spoil: Spoil, line: str) -> None:
+def test_it_is_refused_by_a_start_and_a_look(
+    path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Spoil, line: str
+) -> None:
     spoil(made(path))
     before = folder(path)
     with pytest.raises(UserError, match=line) as told:
         open_journal(path)
-    assert folder(path) == before
     assert str(told.value).startswith(f"{path}: ")
     assert "\n" not in str(told.value)
     assert told.value.exit_status == 2
+    monkeypatch.setattr(start_check, "_WHOLE_BELOW_BYTES", 0)  # as a long one
+    with pytest.raises(UserError, match=line):
+        open_journal(path)
+    if spoil not in {truncated, spoilt_inside}:  # only `verify` reads all pages
+        with pytest.raises(UserError, match=line), open_read_only(path):
+            pass
+    assert folder(path) == before
 
 
 def left_by_a_killed_writer(path: Path, *, with_index: bool) -> None:
@@ -165,18 +167,6 @@ def test_a_creation_that_was_cut_short_is_done_again(path: Path) -> None:
 def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
     with pytest.raises(UserError, match=r"missing/table-7.journal.lock: cannot be made: No such"):
         open_journal(path.parent / "missing" / path.name)
-
-
-@pytest.mark.parametrize(("spoil", "line"), REFUSED, ids=[s.__name__ for s, _ in REFUSED])
-def test_a_look_refuses_it_too(path: Path, spoil: Spoil, line: str) -> None:
-    spoil(made(path))
-    before = folder(path)
-    if spoil in {truncated, spoilt_inside}:
-        # Only `verify` reads all pages.
-        return
-    with pytest.raises(UserError, match=line), open_read_only(path):
-        pass
-    assert folder(path) == before
 
 
 def test_a_look_at_a_resting_journal_leaves_nothing_beside_it(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,9 +19,9 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.journal.verify import ChainVerdict, verify
-from tests.journal.journal_entries import entry, fill, made, open_journal
+from tests.journal.journal_entries import entry, execute, fill, made, open_journal
 from tests.journal.test_migration import FIXTURES, restore
-from tests.volume import sample
+from tests.volume import sample, volume
 
 CHAINED = {
     "meta": "id",
@@ -35,6 +36,12 @@ UNFINISHED = 8
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return made(tmp_path / "table-7.journal", UNFINISHED)
+
+
+@pytest.fixture(scope="module")
+def shoes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A longer journal."""
+    return made(tmp_path_factory.mktemp("journal") / "table-7.journal")
 
 
 @pytest.fixture
@@ -59,14 +66,14 @@ def test_a_journal_as_it_was_written_is_good(path: Path) -> None:
 
 
 def others(value: object) -> Iterator[object]:
-    """Yield the value with each byte changed, or another number."""
+    """Yield the value with a byte changed, shorter and longer, or another number."""
     if isinstance(value, int):
         yield from (value + 1, value - 1)
     elif value is None:
         yield from (1, "1")
     elif isinstance(value, (str, bytes)):
         raw = value.encode() if isinstance(value, str) else value
-        for place, byte in sample(enumerate(raw), 3):
+        for place, byte in list(enumerate(raw))[:: volume(12, 2)]:
             # Letters become other letters, so that JSON stays valid.
             yield _like(value, raw[:place] + bytes([byte ^ 1]) + raw[place + 1 :])
         yield _like(value, raw + b"0")
@@ -78,13 +85,13 @@ def _like(value: str | bytes, raw: bytes) -> str | bytes:
 
 
 @pytest.mark.parametrize("table", CHAINED)
-def test_every_byte_of_every_column_counts(
+def test_a_change_of_any_column_is_found(
     path: Path, tamper: sqlite3.Connection, table: str
 ) -> None:
     key = CHAINED[table]
     cursor = tamper.execute(f"SELECT * FROM {table}")  # noqa: S608 - one of ours
     columns = [description[0] for description in cursor.description]
-    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    rows: list[tuple[Any, ...]] = sample(cursor.fetchall(), 5)
     assert rows
     tried = 0
     for row in rows:
@@ -125,22 +132,6 @@ def is_found(path: Path) -> bool:
         return verdict(path).broken is not None
     except UserError:
         return True
-
-
-@pytest.mark.parametrize("table", list(CHAINED)[1:])
-def test_a_row_that_was_taken_away_is_missed(
-    path: Path, tamper: sqlite3.Connection, table: str
-) -> None:
-    key = CHAINED[table]
-    last = tamper.execute(f"SELECT max({key}) FROM {table}").fetchone()[0]  # noqa: S608
-    # A clean truncation is only found with a head noted elsewhere: see below.
-    for row in range(1, last):
-        tamper.execute("BEGIN")
-        gone = tamper.execute(f"DELETE FROM {table} WHERE {key} = ?", (row,))  # noqa: S608
-        tamper.execute("COMMIT")
-        if gone.rowcount:
-            assert is_found(path), (table, row)
-            return
 
 
 def test_rows_that_changed_places_are_found(path: Path, tamper: sqlite3.Connection) -> None:
@@ -184,9 +175,11 @@ def stated(event: dict[str, Any]) -> tuple[str, int | None, int | None, str]:
     return f"event {event['seq']}", event["shoe"], event["round"], event["at"]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_all_breaks_are_listed_with_their_shoe_round_and_time(tmp_path: Path, seed: int) -> None:
-    path = made(tmp_path / "table-7.journal")
+@pytest.mark.parametrize("seed", sample(range(6), 3))
+def test_all_breaks_are_listed_with_their_shoe_round_and_time(
+    shoes: Path, tmp_path: Path, seed: int
+) -> None:
+    path = Path(shutil.copy(shoes, tmp_path))
     chosen = Random(seed)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         written = [json.loads(row[0]) for row in connection.execute("SELECT body FROM event")]
@@ -205,9 +198,11 @@ def test_all_breaks_are_listed_with_their_shoe_round_and_time(tmp_path: Path, se
 
 def test_a_changed_observation_is_placed_in_the_round_that_it_caused(tmp_path: Path) -> None:
     path = made(tmp_path / "table-7.journal")
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE observation SET body = body || ' ' WHERE id IN (26, 28)")
-        connection.execute("UPDATE capture SET bytes = x'00' WHERE after = 29")
+    execute(
+        path,
+        "UPDATE observation SET body = body || ' ' WHERE id IN (26, 28)",
+        "UPDATE capture SET bytes = x'00' WHERE after = 29",
+    )
     assert [(each.row, each.shoe, each.round) for each in verdict(path).breaks] == [
         ("observation 26", 2, 26),
         ("observation 28", 2, 27),  # has no event: after round 27
@@ -215,20 +210,19 @@ def test_a_changed_observation_is_placed_in_the_round_that_it_caused(tmp_path: P
     ]
 
 
-@pytest.mark.parametrize("first", range(2, 40, 3))
 @pytest.mark.parametrize("tables", [list(CHAINED)[1:], ["observation"], ["capture"]], ids=str)
 def test_rows_missing_in_the_middle_are_one_break(
-    tmp_path: Path, first: int, tables: list[str]
+    shoes: Path, tmp_path: Path, tables: list[str]
 ) -> None:
-    path = made(tmp_path / "table-7.journal")
     bounds = {"capture": "after + 1", "observation": "id"}
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    for first in sample(range(2, 40, 3), 4):
+        path = Path(shutil.copy(shoes, tmp_path))
         for table in tables:
             number = bounds.get(table, "observation")
             where = f"WHERE {number} BETWEEN {first} AND {first + 2}"
-            connection.execute(f"DELETE FROM {table} {where}")  # noqa: S608 - ours
-    # Single rows that are missing between others leave a place each.
-    assert 1 <= verdict(path).break_count <= (3 if len(tables) == 1 else 1)
+            execute(path, f"DELETE FROM {table} {where}")  # noqa: S608 - ours
+        # Single rows that are missing between others leave a place each.
+        assert 1 <= verdict(path).break_count <= (3 if len(tables) == 1 else 1)
 
 
 def remove_last(connection: sqlite3.Connection) -> bool:
@@ -285,17 +279,6 @@ def test_a_tail_cut_at_any_row_is_unchanged_but_does_not_have_the_noted_head(
             lengths.append(found.captures + found.observations + found.events + found.checkpoints)
     # Of what was removed, the session in effect is kept.
     assert lengths[: UNFINISHED * 2] == list(range(lengths[0], 0, -1))[: UNFINISHED * 2]
-
-
-def test_the_first_broken_place_is_said_with_what_was_expected(
-    path: Path, tamper: sqlite3.Connection
-) -> None:
-    tamper.execute("UPDATE event SET round = 9 WHERE seq = 3")
-    found = verdict(path)
-    assert found.broken is not None
-    assert found.broken.row == "event 3"
-    assert found.broken.what == "its `round` is 9, expected 2"
-    assert found.events == 2
 
 
 def test_a_head_noted_elsewhere_is_found_and_missed_where_the_end_was_cut_off(

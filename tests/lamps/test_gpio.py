@@ -128,12 +128,8 @@ def test_a_chip_that_is_not_there_is_one_line() -> None:
         open_output(LampSettings(gpio="/dev/gpiochip99", rule=RULES), None)
     with pytest.raises(LineError, match=r"^/dev/gpiochip99: No such file or directory$"):
         check_gpio("/dev/gpiochip99", (2,))
-
-
-def test_a_file_that_is_no_chip_is_one_line() -> None:
-    with pytest.raises(LineError, match=r"^/dev/null: no such chip") as raised:
+    with pytest.raises(LineError, match=r"^/dev/null: no such chip[^\n]*$"):
         check_gpio("/dev/null", (2,))
-    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -83,14 +83,6 @@ def test_the_first_rule_of_a_channel_that_applies_counts() -> None:
     assert pattern.states(1.6) == {1: False}
 
 
-def test_a_fault_has_a_channel_of_its_own() -> None:
-    pattern = LampPattern([RED, FAULT])
-    pattern.show(TableView(fault=True), 0.0)
-    assert shown(pattern, 0.0) == {"white"}
-    pattern.show(TableView(), 1.0)
-    assert shown(pattern, 1.0) == set()
-
-
 def test_a_table_on_hold_blinks_like_a_severity_of_3_until_it_is_resumed() -> None:
     pattern = LampPattern([RED, AMBER, FAULT])
     pattern.show(TableView((LampAlert(1, 3, ruled=True),), on_hold=True), 0.0)

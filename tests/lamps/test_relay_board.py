@@ -1,15 +1,12 @@
-"""A relay board on a serial line: its commands, a line that takes no bytes, a lost board."""
+"""A relay board on a serial line: its commands, and a lost board."""
 
 from __future__ import annotations
 
-import os
-import tty
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from drivers import LineError, LineSettings, open_transport
 from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
 from shoe_daemon.lamps.outputs import open_output, relay_command
 from shoe_daemon.lamps.pattern import LampAlert, TableView
@@ -47,19 +44,6 @@ def test_the_board_takes_every_command(board: RelayBoard) -> None:
     assert board.states == dict.fromkeys(range(1, 17), True)
     assert not board.wrong
     output.close(stopped=True)
-
-
-def test_a_line_that_takes_no_bytes_is_an_error_within_seconds() -> None:
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    try:
-        transport = open_transport(os.ttyname(slave), LineSettings())
-        with pytest.raises(LineError, match="takes no byte for 1 s"):
-            transport.write(bytes(1_000_000))
-        transport.close()
-    finally:
-        os.close(master)
-        os.close(slave)
 
 
 def test_a_board_comes_back_after_it_was_unplugged(board: RelayBoard) -> None:

@@ -8,13 +8,16 @@ previous line, 1 by default.
 
 from __future__ import annotations
 
-import sys
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.house_rules import house_to_mapping
+from shoe_daemon.game.irregularity_kind import IrregularityKind
+from shoe_daemon.game.rulings import DEFAULT_POLICY, POLICY_IDS, load_policy
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.times import from_microseconds
 from tests.table.dealer import (
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from tests.table.dealer import House
 
 Line = dict[str, Any]
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "logs" / "irregularities"
 
 
 class IrregularityLog(NamedTuple):
@@ -309,13 +314,28 @@ LOGS = (
 
 
 def main() -> None:
-    """Print the logs of a kind as the golden corpus keeps them: `KIND POLICY`."""
-    kind, policy = sys.argv[1:]
-    logs = []
-    for log in (each for each in LOGS if each.kind == kind):
-        lines = [seen.encode_observation(each).decode() for each in log.observations(policy)]
-        logs.append("\n".join([f"# {log.name}", *lines, ""]))
-    sys.stdout.write("\n".join(logs))
+    """Write the logs of each kind as the golden corpus keeps them; a log keeps its policy."""
+    for kind in dict.fromkeys(log.kind for log in LOGS):
+        path = GOLDEN / f"{kind}.jsonl"
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        policies = re.findall(r'"policy":"(\w+)"', before)
+        logs = [log for log in LOGS if log.kind == kind]
+        texts = (
+            _golden(log, policies[number] if number < len(policies) else _policy(kind))
+            for number, log in enumerate(logs)
+        )
+        path.write_text("\n".join(texts), encoding="utf-8")
+
+
+def _policy(kind: str) -> str:
+    """Return the first policy that rules on a kind, or the default."""
+    ruling = (each for each in POLICY_IDS if load_policy(each).rulings(IrregularityKind(kind)))
+    return next(ruling, DEFAULT_POLICY)
+
+
+def _golden(log: IrregularityLog, policy: str) -> str:
+    lines = [seen.encode_observation(each).decode() for each in log.observations(policy)]
+    return "\n".join([f"# {log.name}", *lines, ""])
 
 
 if __name__ == "__main__":

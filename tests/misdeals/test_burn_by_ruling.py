@@ -48,20 +48,6 @@ def test_as_many_as_its_value(role: seen.Role, *, ended: bool) -> None:
     assert pit.closed() == [("burn_card_plus_value", "ann")]
 
 
-def test_a_ten_counts_as_the_house_counts_it() -> None:
-    pit = ruled("KC")
-    assert burn(pit, seen.Role.BURN, 2) == [9, 8]
-    pit = SupervisedTable(
-        house(burn=Burn(mode="unchecked", face_value=0)), round_end=RoundEnd.BUTTON
-    )
-    pit.deal(NATURAL, slots=False)
-    pit.draw("KC")
-    pit.rule("burn_card_plus_value")
-    pit.result("player")
-    pit.deal(NATURAL, slots=False)
-    assert pit.kinds() == ["excess_card"]
-
-
 def test_a_round_that_begins_too_soon() -> None:
     pit = ruled()
     burn(pit, seen.Role.BURN, 1)
@@ -73,26 +59,6 @@ def test_a_round_that_begins_too_soon() -> None:
     pit.result("player")
     pit.deal(NATURAL)
     assert pit.kinds() == ["excess_card", "burn_error"]
-
-
-def test_a_card_more_is_one_of_the_next_round() -> None:
-    pit = ruled()
-    burn(pit, seen.Role.PLAY, 3)
-    pit.deal(NATURAL, slots=False)
-    pit.result("player")
-    assert pit.kinds() == ["excess_card"]
-    assert len(pit.finished()) == 2
-
-
-def test_two_rulings_add_up() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal(NATURAL, slots=False)
-    pit.draw("AC")
-    pit.draw("2C")
-    for alert in pit.table.public().alerts:
-        pit.cmd("rule", action="burn_card_plus_value", irregularity=alert.data.id)
-    pit.result("player")
-    assert burn(pit, seen.Role.PLAY, 3) == [2, 1, 0]
 
 
 @ROLES
@@ -107,17 +73,6 @@ def test_a_new_shoe_owes_nothing_of_the_old_one(role: seen.Role) -> None:
     assert "shoe_finished" in types(pit.events)
     assert types(pit.draw("9S"))[-2:] == ["card_dealt", "draw_due"]
     assert pit.out() == 1
-
-
-def test_burn_card_alone_expects_nothing() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal(NATURAL, slots=False)
-    pit.draw("3C")
-    pit.rule("burn_card")
-    pit.result("player")
-    pit.deal(NATURAL, slots=False)
-    assert pit.kinds() == ["excess_card"]
-    assert pit.closed() == [("burn_card", "ann")]
 
 
 def test_a_face_that_nobody_knows_has_no_value() -> None:

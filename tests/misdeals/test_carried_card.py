@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one
+from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, one
 
 CARRIED = "P1 4C, B1 9H, P2 2D, B2 KS"
 """The next hand, with the card too many as its first: 6 against 9."""
@@ -45,17 +43,6 @@ def test_it_begins_the_next_hand(*, slots: bool) -> None:
 
 
 @READERS
-def test_it_is_counted_once(*, slots: bool) -> None:
-    pit = button(slots=slots)
-    assert pit.out() == 5
-    pit.deal(REST, slots=slots)
-    assert pit.out() == 8
-    shoe = pit.table.state.shoe
-    assert shoe is not None
-    assert shoe.seen[Card("4C").index] == 1
-
-
-@READERS
 def test_as_a_dummy_hand_it_has_no_wagers_and_is_in_no_count(*, slots: bool) -> None:
     pit = button(slots=slots, action="carry_as_dummy_hand")
     before = pit.counts()
@@ -69,24 +56,6 @@ def test_as_a_dummy_hand_it_has_no_wagers_and_is_in_no_count(*, slots: bool) -> 
     pit.result("player")
     assert pit.finished()[2].kind == "normal"
     assert pit.counts()["rounds"] == 2
-
-
-def test_a_reader_that_says_so_afterwards_speaks_of_the_same_card() -> None:
-    pit = button(slots=True)
-    pit.say(seen.Carried(slot=Slot.P1, card=Card("4C")))
-    pit.deal(REST)
-    pit.result("banker")
-    assert pit.out() == 8
-    assert pit.kinds() == ["excess_card"]
-    assert pit.finished()[1].player.cards == ("4C", "2D")
-
-
-def test_a_dummy_hand_that_the_reader_begins_is_one() -> None:
-    pit = button(slots=True, action="carry_as_dummy_hand")
-    pit.say(seen.Carried(slot=Slot.P1, card=Card("4C")))
-    pit.deal(REST)
-    pit.result("banker")
-    assert pit.finished()[1].kind == "dummy"
 
 
 def test_a_card_whose_face_is_hidden_stays_so() -> None:
@@ -151,34 +120,4 @@ def test_a_new_shoe_forgets_it(action: str) -> None:
     pit.result("player")
     assert pit.finished()[1].kind == "normal"
     assert pit.finished()[1].player.cards == ("9S", "KD")
-    assert pit.out() == 4
-
-
-def test_a_shoe_that_is_stopped_takes_it_along() -> None:
-    pit = button(slots=False)
-    pit.cmd("hold", kind="foreign_card")
-    pit.rule("stop_shoe")
-    pit.cmd("resume")
-    pit.deal(NATURAL, slots=False)
-    assert pit.out() == 4
-    assert pit.table.public().round is not None
-    assert len(pit.table.state.round.cards if pit.table.state.round else ()) == 4
-
-
-def test_it_lies_among_the_cards_of_a_round_that_is_entered_by_hand() -> None:
-    pit = button(slots=False)
-    pit.cmd("enter_result", outcome="tie")
-    pit.deal(NATURAL, slots=False)
-    pit.result("player")
-    assert pit.finished()[2].player.cards == ("9S", "KD")
-
-
-def test_cards_that_are_shuffled_back_count_anew() -> None:
-    pit = SupervisedTable(
-        house(reshuffle="per_hand", burn=Burn(mode="none")), round_end=RoundEnd.BUTTON
-    )
-    pit.deal(f"{NATURAL}, P3 4C", slots=False)
-    pit.rule("carry_to_next_hand")
-    pit.result("player")
-    pit.deal(REST, slots=False)
     assert pit.out() == 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -45,16 +44,6 @@ def link(pit: Dealer, source: str, *, up: bool) -> None:
     pit.say(seen.Link(up=up, source=source))
 
 
-def test_they_agree() -> None:
-    pit = two()
-    for _ in range(3):
-        both(pit, FACES)
-        pit.result("player")
-    assert pit.kinds() == []
-    assert len(pit.finished()) == 3
-    assert pit.out() == 18
-
-
 def test_they_differ() -> None:
     pit = two()
     both(pit, FACES, ["2S", "2H", "4D", "QC", "4S", "5D"])
@@ -66,18 +55,6 @@ def test_they_differ() -> None:
     pit.result("player")
     assert pit.kinds() == ["source_conflict"]
     assert [each.player.cards for each in pit.finished()] == [("2S", "3D", "4S")] * 2
-
-
-def test_what_the_second_could_not_read_is_no_difference() -> None:
-    pit = two()
-    both(pit, FACES, ["2S", None, "3D", "QC", "4S", "5D"])
-    assert pit.kinds() == []
-    pit.result("player")
-    for face in FACES:
-        read(pit, "shoe", face)
-        pit.say(seen.Unreadable(source="scanner"))
-    assert pit.kinds() == []
-    assert pit.out() == 12
 
 
 def test_an_error_of_the_second_about_a_card_is_no_unread_card() -> None:
@@ -109,59 +86,6 @@ def test_a_card_that_only_the_second_saw() -> None:
     assert pit.kinds() == ["source_conflict"]
 
 
-def test_a_card_that_the_second_missed_is_told_once() -> None:
-    pit = two()
-    both(pit, ["9S", "2H", "KD"])
-    read(pit, "shoe", "3C")
-    pit.result("player")
-    both(pit, FACES)
-    pit.result("player")
-    assert pit.kinds() == []
-
-
-@pytest.mark.parametrize("mode", list(RoundEnd))
-@pytest.mark.parametrize("ahead", [True, False])
-def test_one_is_always_a_little_earlier(mode: RoundEnd, *, ahead: bool) -> None:
-    pit = two(mode)
-    order = ("scanner", "shoe") if ahead else ("shoe", "scanner")
-    for _ in range(3):
-        for face in FACES:
-            for source in order:
-                read(pit, source, face)
-        pit.wait(20)
-        if mode in {RoundEnd.BUTTON, RoundEnd.DEVICE}:
-            pit.result("player")
-        pit.wait(1)
-    assert pit.kinds() == []
-    assert pit.out() == 18
-
-
-def test_the_last_card_comes_after_the_result() -> None:
-    pit = two()
-    for number in range(3):
-        both(pit, FACES[:5])
-        read(pit, "shoe", FACES[5])
-        pit.result("player")
-        read(pit, "scanner", "9D" if number == 1 else FACES[5])
-    assert pit.kinds() == ["source_conflict"]
-    assert pit.table.state.alerts[0].round == 2
-
-
-def test_burned_cards_are_read_by_both_or_by_one() -> None:
-    for sees in (True, False):
-        pit = two()
-        pit.say(seen.CardDrawn(card=Card("2S"), role=seen.Role.FIRST, source="shoe"))
-        if sees:
-            read(pit, "scanner", "2S")
-        for face in ("4S", "5S"):
-            pit.say(seen.CardDrawn(card=Card(face), role=seen.Role.BURN, source="shoe"))
-            if sees:
-                read(pit, "scanner", face)
-        both(pit, FACES)
-        pit.result("player")
-        assert pit.kinds() == []
-
-
 def test_a_card_too_many_is_read_by_both_and_carried() -> None:
     pit = two()
     both(pit, ["9S", "2H", "KD", "3C", "4C"])
@@ -191,70 +115,6 @@ def test_the_first_goes_away_and_the_second_deals() -> None:
     assert status == {"shoe": "down", "scanner": "up"}
 
 
-def test_what_only_the_second_had_read_when_the_first_went_is_dealt() -> None:
-    pit = two()
-    both(pit, FACES[:1])
-    for face in FACES[1:3]:
-        read(pit, "scanner", face)
-    link(pit, "shoe", up=False)
-    assert pit.out() == 3
-    for face in FACES[3:]:
-        read(pit, "scanner", face)
-    pit.result("player")
-    assert pit.finished()[0].banker.cards == ("2H", "QC", "5D")
-    assert pit.kinds() == []
-
-
-def test_what_the_first_had_read_already_is_not_dealt_twice() -> None:
-    pit = two()
-    for face in FACES[:2]:
-        read(pit, "shoe", face)
-    link(pit, "shoe", up=False)
-    for face in FACES:
-        read(pit, "scanner", face)
-    assert pit.out() == 6
-    assert pit.kinds() == []
-
-
-def test_the_first_comes_back() -> None:
-    pit = two()
-    link(pit, "shoe", up=False)
-    for face in FACES:
-        read(pit, "scanner", face)
-    pit.result("player")
-    link(pit, "shoe", up=True)
-    pit.say(seen.Gap(detail=seen.GapDetail.RECONNECT, source="shoe"))
-    pit.cmd("no_more_bets")
-    both(pit, FACES)
-    pit.result("player")
-    assert [each.partial for each in pit.finished()] == [False, False]
-    assert pit.kinds() == []
-
-
-def test_the_second_goes_away_and_comes_back() -> None:
-    pit = two()
-    both(pit, FACES[:3])
-    link(pit, "scanner", up=False)
-    for face in FACES[3:]:
-        read(pit, "shoe", face)
-    link(pit, "scanner", up=True)
-    pit.say(seen.Gap(detail=seen.GapDetail.RECONNECT, source="scanner"))
-    assert one(pit.events[-1:], "reader_status").state == "partial"
-    pit.result("player")
-    both(pit, FACES)
-    pit.result("player")
-    assert [each.partial for each in pit.finished()] == [False, False]
-    assert pit.kinds() == []
-
-
-def test_both_away() -> None:
-    pit = two()
-    link(pit, "shoe", up=False)
-    link(pit, "scanner", up=False)
-    pit.cmd("enter_result", outcome="banker")
-    assert pit.counts() == {"rounds": 1, "banker": 1}
-
-
 def early(pit: Dealer, faces: list[str], other: list[str | None] | None = None) -> None:
     """Let both read cards, the scanner first; None for a card that it misses."""
     for face, twin in zip(faces, other or faces, strict=True):
@@ -273,76 +133,6 @@ FAULTS: dict[str, list[str | None]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.DEVICE])
-def test_one_that_reads_early_differs_once(mode: RoundEnd, fault: str) -> None:
-    pit = two(mode)
-    early(pit, ROUND, FAULTS[fault])
-    pit.result("tie")
-    for _ in range(5):
-        early(pit, FACES)
-        pit.result("player")
-    assert pit.kinds() == ["source_conflict"]
-    assert pit.table.state.alerts[0].round == 1
-
-
-def test_what_differs_again_after_the_boundary_is_said_again() -> None:
-    pit = two()
-    for _ in range(2):
-        early(pit, ROUND, ["9S", "8H", "QD", "AC"])
-        pit.result("tie")
-    assert pit.kinds() == ["source_conflict"] * 2
-    assert [alert.round for alert in pit.table.state.alerts] == [1, 2]
-
-
-def test_four_cards_that_match_put_them_in_step() -> None:
-    pit = two(RoundEnd.RULES)
-    early(pit, ROUND, FAULTS["missed"])
-    early(pit, FACES)
-    link(pit, "shoe", up=False)
-    for face in FACES:
-        read(pit, "scanner", face)
-    assert pit.kinds() == ["source_conflict"]
-    assert [each.partial for each in pit.finished()] == [False] * 3
-
-
-@pytest.mark.parametrize("what", [seen.Gap(), seen.Booted(), seen.Link(up=False)])
-def test_what_a_checking_reader_missed_is_no_difference(what: seen.Observation) -> None:
-    pit = two()
-    early(pit, ROUND[:1])
-    pit.say(replace(what, source="scanner"))
-    read(pit, "shoe", ROUND[1])
-    pit.say(seen.Link(up=True, source="scanner"))
-    early(pit, ROUND[2:])
-    pit.result("tie")
-    for _ in range(3):
-        early(pit, FACES)
-        pit.result("player")
-    assert pit.kinds() == []
-    assert [each.partial for each in pit.finished()] == [False] * 4
-
-
-def test_a_burn_that_an_early_reader_does_not_see() -> None:
-    pit = two()
-    pit.say(seen.CardDrawn(card=Card("2S"), role=seen.Role.FIRST, source="shoe"))
-    pit.say(seen.CardDrawn(card=Card("3S"), role=seen.Role.BURN, source="shoe"))
-    for _ in range(3):
-        early(pit, FACES)
-        pit.result("player")
-    assert pit.kinds() == []
-
-
-def test_a_burn_that_only_the_checking_reader_sees() -> None:
-    pit = two()
-    pit.cmd("new_shoe")
-    for face in ("KH", "3S"):
-        read(pit, "scanner", face)
-    for _ in range(3):
-        early(pit, FACES)
-        pit.result("player")
-    assert pit.kinds() == []
-
-
-@pytest.mark.parametrize("fault", FAULTS)
 def test_out_of_step_it_deals_only_partial_rounds(fault: str) -> None:
     pit = two()
     early(pit, ROUND[:3], FAULTS[fault][:3])
@@ -354,31 +144,6 @@ def test_out_of_step_it_deals_only_partial_rounds(fault: str) -> None:
     pit.result("player")
     assert [each.partial for each in pit.finished()] == [True, False]
     assert pit.kinds() == ["source_conflict"]
-
-
-def test_out_of_step_it_completes_no_round_before_a_boundary() -> None:
-    pit = two(RoundEnd.QUIET)
-    early(pit, ROUND, ["9S", "8H", "QD", "AC"])
-    link(pit, "shoe", up=False)
-    for faces in (FACES, FACES):
-        for face in faces:
-            read(pit, "scanner", face)
-        pit.wait(20)
-    assert types(pit.events).count("round_aborted") == 1
-    assert [each.player.cards for each in pit.finished()] == [("9S", "KD"), ("2S", "3D", "4S")]
-
-
-def test_after_a_gap_of_the_main_reader_nothing_differs() -> None:
-    pit = two()
-    early(pit, ROUND[:1])
-    pit.say(seen.Gap(source="shoe"))
-    read(pit, "scanner", ROUND[1])
-    early(pit, ROUND[2:])
-    pit.result("tie")
-    early(pit, FACES)
-    pit.result("player")
-    assert pit.kinds() == []
-    assert [each.partial for each in pit.finished()] == [True, False]
 
 
 def test_two_checking_readers_show_one_misread_card_once() -> None:
@@ -419,17 +184,6 @@ def with_camera(style: str = "face_up") -> SupervisedTable:
     return pit
 
 
-def test_a_camera_confirms() -> None:
-    pit = with_camera()
-    for _ in range(2):
-        for each in NATURAL.split(", "):
-            read(pit, "shoe", each.split()[1])
-            assert place(pit, each) == []
-        pit.result("player")
-    assert pit.kinds() == []
-    assert pit.out() == 8
-
-
 def test_a_camera_shows_what_was_hidden() -> None:
     pit = with_camera("squeeze")
     for each in NATURAL.split(", "):
@@ -464,12 +218,3 @@ def test_a_camera_goes_on_alone() -> None:
     for face in both_again:
         read(pit, "shoe", face)
     assert pit.out() == 12
-
-
-def test_the_table_goes_on_without_its_camera() -> None:
-    pit = with_camera()
-    link(pit, "camera", up=False)
-    for each in NATURAL.split(", "):
-        read(pit, "shoe", each.split()[1])
-    pit.result("player")
-    assert len(pit.finished()) == 1

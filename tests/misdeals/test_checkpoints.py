@@ -12,9 +12,10 @@ from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, card, house, of_type
+from tests.volume import sample
 
 
-@each_case("action", list(Action))
+@each_case("action", sample(Action, 4))
 @each_case("log", LOGS)
 def test_a_ruling(log: IrregularityLog, action: Action) -> None:
     told = Table()

@@ -118,15 +118,6 @@ def test_a_preview_does_not_turn_over_a_card_too_many() -> None:
     assert told[0] == told[1] == [None, True, [], (None, None)]
 
 
-def test_a_correction_to_the_same_hidden_face_changes_nothing() -> None:
-    pit = dealt(UNSEEN[0], [("correct_card", {"slot": Slot.B1, "card": UNSEEN[0][1]})])
-    assert of_type(pit.cmd("reveal"), "card_disclosed")[1].card == UNSEEN[0][1]
-    assert pit.table.state.shoe is not None
-    assert sum(pit.table.state.shoe.seen) == len(UNSEEN[0])
-    reason = pit.refused("correct_card", slot=Slot.B1, card=UNSEEN[0][1])
-    assert reason == "it is that card already"
-
-
 def test_staff_is_told_what_a_hidden_card_is_now() -> None:
     for style in (SQUEEZE, TUCKED):
         pit = SupervisedTable(house(dealing_style=style))
@@ -158,17 +149,6 @@ def test_nothing_is_said_of_the_cards_that_remain(log: IrregularityLog) -> None:
     if log.kind not in {"card_count_mismatch", "insufficient_cards"}:
         details = [each.detail for each in of_type(pit.events, "irregularity")]
         assert not any(re.search(r"cards? (is|are) left|remain", each) for each in details)
-
-
-def test_a_finished_shoe_tells_players_its_rounds_alone() -> None:
-    pit = SupervisedTable(decks=1)
-    pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
-    pit.result("player")
-    pit.cmd("hold", kind="foreign_card")
-    pit.rule("stop_shoe")
-    (finished,) = [each for each in public_json(pit.events) if each["type"] == "shoe_finished"]
-    assert set(finished["data"]) == {"banker", "head", "player", "rounds", "tie"}
-    assert one(pit.events, "staff_composition").read["9S"] == 1
 
 
 def test_a_result_that_waits_shows_what_lies_there_and_no_more() -> None:

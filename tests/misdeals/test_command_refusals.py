@@ -117,22 +117,6 @@ def test_an_order_that_nobody_knows() -> None:
     )
 
 
-def test_reveal() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE))
-    pit.deal("P1 9S, B1 --")
-    said = pit.cmd("reveal")
-    assert [each.card for each in of_type(said, "card_disclosed")] == ["9S"]
-    assert pit.refused("reveal") == "no card lies face down whose face is known"
-
-
-def test_betting() -> None:
-    pit = SupervisedTable()
-    pit.cmd("betting_open")
-    assert pit.table.public().betting == "open"
-    assert one(pit.cmd("no_more_bets"), "betting_closed").cause == "no_more_bets"
-    assert pit.table.public().betting == "closed"
-
-
 @each_case("kind", sorted(REPORTABLE_KINDS))
 def test_what_a_person_reports(kind: str) -> None:
     pit = SupervisedTable()
@@ -173,13 +157,6 @@ def test_a_result_is_entered_for_the_round_that_stopped() -> None:
     assert (data.player.cards, data.outcome, pit.last().round) == (("9S",), "tie", 1)
     pit.result("tie")
     assert pit.kinds() == []
-
-
-def test_a_result_that_is_entered_shows_no_hidden_face() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE))
-    pit.deal("P1 9S, B1 2H")
-    data = one(pit.cmd("enter_result", outcome="tie"), "round_finished")
-    assert (data.player.cards, data.banker.cards) == ((None,), (None,))
 
 
 def test_the_cards_of_a_finished_shoe_are_counted() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.misdeals.irregularity_logs import DRAWS
@@ -18,8 +17,6 @@ from tests.table.dealer import (
     BANKER_STANDS,
     NATURAL,
     RoundEnd,
-    house,
-    of_type,
     one,
     types,
 )
@@ -65,44 +62,6 @@ def test_the_result_and_all_that_rests_on_it_follow(*, ended: bool) -> None:
     assert pit.last().data == before
 
 
-def test_the_copies_of_the_card_follow() -> None:
-    pit = finished()
-    shoe = pit.table.state.shoe
-    assert shoe is not None
-    correct(pit, "B1", "6H")
-    assert (shoe.seen[Card("2H").index], shoe.seen[Card("6H").index]) == (0, 1)
-    pit.cmd("undo")
-    shoe = pit.table.state.shoe
-    assert shoe is not None
-    assert (shoe.seen[Card("2H").index], shoe.seen[Card("6H").index]) == (1, 0)
-    assert shoe.out == 4
-
-
-def test_an_earlier_round() -> None:
-    pit = finished()
-    pit.deal(BANKER_STANDS)
-    pit.result("player")
-    latest = pit.last()
-    said = correct(pit, "B1", "6H", round=1)
-    assert {event.round for event in said} == {1}
-    assert pit.counts() == {"rounds": 2, "player": 1, "tie": 1, "natural": 1}
-    assert pit.last() == latest
-    pit.cmd("undo")
-    assert pit.counts() == {"rounds": 2, "player": 2, "natural": 1}
-
-
-def test_an_earlier_round_of_cards_that_are_shuffled_back() -> None:
-    pit = SupervisedTable(house(reshuffle="per_hand"))
-    for _ in range(2):
-        pit.deal(NATURAL)
-        pit.result("player")
-    correct(pit, "B1", "6H", round=1)
-    shoe = pit.table.state.shoe
-    assert shoe is not None
-    assert min(shoe.seen) == 0
-    assert sum(shoe.seen) == 4
-
-
 def test_a_draw_becomes_due() -> None:
     pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", ended=False)
     assert len(pit.finished()) == 1
@@ -117,22 +76,6 @@ def test_a_draw_becomes_due() -> None:
     pit.result("player")
     assert pit.counts() == {"rounds": 1, "player": 1}
     assert len(pit.finished()) == 1
-
-
-@pytest.mark.parametrize("ended", [True, False])
-def test_a_draw_that_became_due_is_not_after_an_undo(*, ended: bool) -> None:
-    pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", "banker", ended=ended)
-    (before,) = pit.finished()
-    said = correct(pit, "B1", "QS")
-    assert [event.round for event in said if event.type == "irregularity"] == [1]
-    said = pit.cmd("undo")
-    revised = one(said, "result_revised")
-    assert (revised.before, revised.after) == (None, before)
-    assert pit.open_kinds() == []
-    assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
-    pit.deal(NATURAL)
-    pit.result("player")
-    assert pit.counts()["rounds"] == 2
 
 
 def test_a_card_becomes_one_too_many_and_not_after_an_undo() -> None:
@@ -169,35 +112,6 @@ def test_a_card_that_was_called_too_many_was_due_after_all() -> None:
     assert pit.out() == 5
 
 
-def test_one_that_a_person_had_burned_stays_burned() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 4S", slots=False)
-    pit.rule("burn_card")
-    said = correct(pit, "P1", "2S")
-    assert one(said, "irregularity").kind == "missing_draw"
-
-
-def test_of_two_too_many_the_one_that_is_open_is_taken() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 9S, B3 4S", slots=False)
-    first, second = (alert.data.id for alert in pit.table.public().alerts)
-    pit.cmd("rule", action="burn_card", irregularity=first)
-    said = correct(pit, "P1", "2S")
-    assert one(said, "card_dealt").card == "4S"
-    assert [each.id for each in of_type(said, "irregularity_closed")] == [second]
-
-
-def test_thirds_change_hands() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 6S, B1 2H, P2 KD, B2 3C, P3 9D")  # the six is a five, and P3 right
-    assert pit.open_kinds() == ["player_third_unauthorised"]
-    said = correct(pit, "P1", "5S")
-    after = one(said, "result_revised").after
-    assert (after.player.cards, after.banker.cards) == (("5S", "KD", "9D"), ("2H", "3C"))
-    pit.cmd("undo")
-    assert pit.last().data == pit.finished()[0]
-
-
 @pytest.mark.parametrize("result", [True, False])
 def test_a_round_that_came_to_nothing_has_no_result_to_follow(*, result: bool) -> None:
     pit = SupervisedTable()
@@ -209,18 +123,6 @@ def test_a_round_that_came_to_nothing_has_no_result_to_follow(*, result: bool) -
     assert types(said) == ["card_corrected"]
     assert pit.finished() == []
     assert pit.counts() == {}
-
-
-def test_a_void_round_stays_void() -> None:
-    pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", ended=False)
-    pit.cmd("void_round")
-    assert types(correct(pit, "B1", "QS")) == ["card_corrected"]
-    pit.result("banker")
-    assert pit.counts() == {}
-    pit.cmd("undo")
-    said = pit.cmd("undo")
-    assert one(said, "result_revised").after.banker.cards == ("5H", "3H")
-    assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
 
 
 def test_a_round_of_which_a_card_is_not_known() -> None:
@@ -254,15 +156,6 @@ def test_refused_where_nothing_lies() -> None:
     assert pit.refused("correct_card", slot=Slot.B1, card="2S", round=7)
     assert pit.refused("correct_card", slot=Slot.B1).startswith("which card")
     assert pit.refused("correct_card", card="2S").startswith("which card")
-
-
-def test_a_correction_is_no_card_of_a_suspect_sequence() -> None:
-    pit = SupervisedTable(suspect_run=4)
-    pit.deal("P1 2S, B1 9S, P2 4S, B2 KH")
-    correct(pit, "P1", "3S")
-    correct(pit, "B1", "8S")
-    pit.draw("5S", "P3")
-    assert "suspect_sequence" not in pit.kinds()
 
 
 class TestWhatACorrectionDisproves:
@@ -300,14 +193,6 @@ class TestWhatACorrectionDisproves:
         assert pit.open_kinds() == ["result_mismatch"]
         assert pit.table.public().held == (1,)
 
-    def test_not_while_it_still_differs(self) -> None:
-        pit = SupervisedTable(hold_from=3, result_on="confirmed")
-        pit.deal("P1 9S, B1 2H, P2 KD, B2 6C")
-        pit.result("tie")
-        correct(pit, "B2", "5C")
-        assert pit.open_kinds() == ["result_mismatch"]
-        assert pit.finished() == []
-
     def test_another_declaration_is_no_correction(self) -> None:
         pit = SupervisedTable(hold_from=3, result_on="confirmed")
         pit.deal(NATURAL)
@@ -321,25 +206,10 @@ class TestWhatACorrectionDisproves:
         pit.deal("B3 9D")
         self.assert_closed(pit, "wrong_hand", "P1", "4S")
 
-    def test_the_third_card_is_the_players(self) -> None:
-        pit = SupervisedTable()
-        pit.deal("P1 4S, B1 2H, P2 3D, B2 3C")  # the four is a two: the Player draws
-        pit.deal("P3 9D")
-        self.assert_closed(pit, "player_third_unauthorised", "P1", "2S")
-
     def test_no_card_is_there_too_often(self) -> None:
         pit = SupervisedTable(decks=1)
         pit.deal("P1 9S, B1 2H, P2 KD, B2 9S")
         self.assert_closed(pit, "duplicate_card", "B2", "9C")
-
-    def test_not_where_the_shoe_was_probably_changed(self) -> None:
-        pit = SupervisedTable(decks=1)
-        pit.deal(NATURAL)
-        pit.say(seen.Gap(detail=seen.GapDetail.RESTART))
-        pit.deal("P1 9S, B1 4H, P2 JD, B2 4C")
-        assert pit.open_kinds() == ["duplicate_card"]
-        correct(pit, "P1", "8S")
-        assert pit.open_kinds() == ["duplicate_card"]
 
 
 def test_an_end_confirmed_after_a_correction_gives_the_missing_card_up() -> None:

@@ -15,7 +15,6 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.checks.result_mismatch import possible_outcomes
 from shoe_daemon.table.next_card import HIDDEN_POINTS
-from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, of_type, one
@@ -50,17 +49,6 @@ def test_a_typing_error_in_an_entered_card_is_held() -> None:
     assert [data.outcome for data in pit.finished()] == ["player"]
 
 
-def test_a_right_entry_releases_the_result() -> None:
-    pit = SupervisedTable(hold_from=3)
-    pit.deal("P1 9S, B1 2H")
-    pit.say(seen.Unreadable(slot=Slot.P2))
-    pit.deal("B2 3C")
-    pit.result("player")
-    pit.cmd("enter_card", card="KD")
-    assert pit.open_kinds() == []
-    assert [(data.outcome, data.partial) for data in pit.finished()] == [("player", False)]
-
-
 @pytest.mark.parametrize("later", [False, True])
 def test_a_correction_against_the_declared_winner_takes_the_result_back(*, later: bool) -> None:
     pit = SupervisedTable(hold_from=3)
@@ -78,18 +66,6 @@ def test_a_correction_against_the_declared_winner_takes_the_result_back(*, later
     said = pit.cmd("acknowledge")
     assert one(said, "result_revised").after.outcome == "tie"
     assert pit.counts()["tie"] == 1
-
-
-def test_a_correction_back_to_the_declared_winner_raises_nothing_new() -> None:
-    pit = SupervisedTable()
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("correct_card", slot=Slot.B1, card="6H")
-    pit.cmd("acknowledge")
-    pit.cmd("correct_card", slot=Slot.B1, card="2D")
-    assert pit.open_kinds() == []
-    pit.cmd("correct_card", slot=Slot.B1, card="6H")
-    assert pit.open_kinds() == ["result_mismatch"]
 
 
 def test_a_declared_pair_is_compared_again() -> None:
@@ -116,15 +92,6 @@ def test_a_winner_that_no_card_could_give_is_reported_in_a_partial_round(
     assert pit.finished()[0].partial
 
 
-def test_a_premature_declaration_is_not_kept() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 2S, B1 7H, P2 3D, B2 QC")
-    pit.result("banker")
-    pit.deal("P3 4S")
-    pit.cmd("correct_card", slot=Slot.P3, card="5S")
-    assert pit.kinds() == ["missing_draw"]
-
-
 def points(cards: Sequence[str]) -> tuple[tuple[int | None, ...], Outcome]:
     """Return the points of a coup by place, and its outcome, by the oracle."""
     coup = reference_rules.deal(list(cards))
@@ -149,10 +116,3 @@ def test_the_possible_outcomes_of_a_coup_are_those_of_all_cards_that_may_lie_the
             assert outcome in possible_outcomes(missed, partial=True)
         if cards[0] != faces[0]:
             break
-
-
-def test_without_places_a_declared_winner_is_compared_too() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3)
-    pit.deal(NATURAL, slots=False)
-    pit.result("banker")
-    assert pit.open_kinds() == ["result_mismatch"]

@@ -80,12 +80,6 @@ def test_a_card_entered_afterwards_is_shown_to_nobody(end: seen.Observation) -> 
     assert not any(face in shown(pit, said) for face in ("7C", "6C", "9S", "2H", "KD"))
 
 
-def test_what_is_seen_at_once_is_told_afterwards_too() -> None:
-    said = unread(ENDS["booted"], FACE_UP).cmd("enter_card", card="7C")
-    assert one(said, "card_corrected").after == "7C"
-    assert of_type(said, "staff_card_dealt") == []
-
-
 @ALL_ENDS
 def test_a_correction_tells_nothing_of_what_was_due(end: seen.Observation) -> None:
     pit = SupervisedTable(house(dealing_style=SQUEEZE))
@@ -96,16 +90,6 @@ def test_a_correction_tells_nothing_of_what_was_due(end: seen.Observation) -> No
     assert types(said) == ["card_corrected", "staff_card_dealt"]
     said = pit.cmd("correct_card", slot=Slot.P1, card="6H")
     assert types(said) == ["card_corrected", "staff_card_dealt"]
-
-
-@ALL_ENDS
-def test_the_card_is_counted(end: seen.Observation) -> None:
-    pit = unread(end, FACE_UP)
-    out = pit.out()
-    pit.cmd("enter_card", card="7C")
-    shoe = pit.table.state.shoe
-    assert shoe is not None
-    assert (sum(shoe.seen), pit.out()) == (4, out)
 
 
 def test_a_void_closes_no_other_irregularity_where_too_many_are_open() -> None:

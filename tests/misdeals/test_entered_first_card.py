@@ -30,13 +30,6 @@ def test_a_third_card_that_was_not_due_is_one_too_many() -> None:
     assert pit.said() == pit.replayed()
 
 
-def test_a_third_card_that_was_due_stays() -> None:
-    pit = dealt_unread("KS", "B1 2H, P2 3C, B2 5D, P3 9C", "banker")
-    data = pit.last().data
-    assert (data.player.cards, data.player.total) == (("KS", "3C", "9C"), 2)
-    assert (data.partial, data.outcome, pit.open_kinds()) == (False, "banker", [])
-
-
 def test_a_third_card_on_the_wrong_hand_is_said() -> None:
     pit = dealt_unread("4S", "B1 2H, P2 3C, B2 3D, P3 9C", "player")
     # The Player stands on 7, so that the card was the Banker's.

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.ledger import MAX_HOLDING_ALERTS
-from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
+from tests.table.dealer import NATURAL, SQUEEZE, house, one, types
 
 HELD = f"{NATURAL}, P3 4C"
 
@@ -56,25 +54,6 @@ def test_released_under_its_own_number(then: str) -> None:
     assert pit.counts()["rounds"] == len(pit.finished())
 
 
-def test_the_board_shows_the_latest_round_not_the_latest_release() -> None:
-    pit = held()
-    pit.deal(BANKER_STANDS)
-    pit.result("player")
-    pit.cmd("acknowledge")
-    assert numbers(pit, "round_finished") == [2, 1]
-    assert pit.last().round == 2
-    pit.cmd("void_round")
-    assert numbers(pit, "round_voided") == [2]
-    assert pit.last().round == 1
-
-
-def test_what_weighs_less_holds_nothing() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=4)
-    pit.deal(HELD)
-    pit.result("player")
-    assert len(pit.finished()) == 1
-
-
 def test_a_policy_that_raises_it_holds_it() -> None:
     for policy, count in (("management", 1), ("es_melilla_2014", 0)):
         pit = SupervisedTable(policy=policy, hold_from=4, least_gap=0.3)
@@ -98,13 +77,6 @@ def test_the_table_is_put_on_hold_and_goes_on() -> None:
     said = pit.cmd("resume")
     assert types(said) == ["round_released", "round_finished"]
     assert pit.refused("resume") == "the table is not on hold"
-
-
-def test_held_for_both_waits_for_both() -> None:
-    pit = held()
-    pit.cmd("hold")
-    assert types(pit.cmd("acknowledge")) == ["irregularity_closed"]
-    assert types(pit.cmd("resume")) == ["round_released", "round_finished"]
 
 
 def test_several_come_in_their_order() -> None:
@@ -139,50 +111,6 @@ def test_a_new_shoe_does_not_swallow_it(how: str, *, on_hold: bool) -> None:
     assert pit.table.public().on_hold is on_hold
 
 
-def test_void_while_held_closes_nothing_else() -> None:
-    pit = held()
-    pit.cmd("void_round", reason="a fight")
-    voided = one(pit.events, "round_voided")
-    assert (voided.before.outcome, voided.operator, voided.reason) == ("player", "ann", "a fight")
-    assert pit.finished() == []
-    manual = [event for event in pit.events if event.type == "irregularity"][-1]
-    assert (manual.round, manual.data.kind, manual.data.detail) == (1, "manual_void", "a fight")  # type: ignore[attr-defined]
-
-
-def test_the_round_that_is_voided_is_named() -> None:
-    pit = SupervisedTable()
-    for _ in range(2):
-        pit.deal(NATURAL)
-        pit.result("player")
-    pit.draw("9S", "P1")
-    said = pit.cmd("void_round", round=1)
-    assert {event.round for event in said} - {None, 3} == {1}
-    assert [event.round for event in said if event.type == "irregularity"] == [1]
-    for number in (1, 9):
-        why = f"no round {number} of this shoe can be voided"
-        assert pit.refused("void_round", round=number) == why
-    said = pit.cmd("void_round")
-    assert [event.round for event in said if event.type == "round_voided"] == [3]
-
-
-def test_a_card_too_many_after_the_result_holds_nothing_back() -> None:
-    pit = SupervisedTable(hold_from=3)
-    pit.deal(NATURAL)
-    pit.draw("4C", "P3")
-    assert len(pit.finished()) == 1
-    assert of_type(pit.events, "round_held") == []
-
-
-def test_nothing_is_ever_voided_by_itself() -> None:
-    pit = held()
-    for _ in range(5):
-        pit.deal(HELD)
-        pit.result("player")
-    pit.cmd("new_shoe")
-    assert of_type(pit.events, "round_voided") == []
-    assert len(pit.finished()) == 6
-
-
 def report(pit: SupervisedTable) -> None:
     """Report between two rounds what only a person can see."""
     pit.cmd("hold", kind="foreign_card")
@@ -213,38 +141,6 @@ def test_an_irregularity_between_two_rounds_holds_the_next() -> None:
     assert numbers(pit, "round_finished") == [1, 3]
     pit.cmd("acknowledge")
     assert numbers(pit, "round_finished") == [1, 3, 2]
-
-
-def test_one_before_any_shoe_holds_the_first_round() -> None:
-    pit = SupervisedTable(hold_from=3)
-    report(pit)
-    pit.deal(NATURAL)
-    pit.result("player")
-    assert pit.table.public().held == (1,)
-
-
-def test_cards_that_lack_in_the_old_shoe_hold_the_first_round_of_the_new_one() -> None:
-    pit = SupervisedTable(hold_from=3, decks=1)
-    pit.cmd("new_shoe")
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("new_shoe", left=40)
-    assert pit.open_kinds() == ["card_count_mismatch"]
-    pit.deal("P1 9H, B1 2D, P2 KC, B2 3S")
-    pit.result("player")
-    assert pit.table.public().held == (1,)
-    pit.cmd("acknowledge")
-    assert numbers(pit, "round_finished") == [1, 1]
-
-
-def test_a_card_too_many_after_the_end_concerns_the_round_before() -> None:
-    pit = SupervisedTable(hold_from=3, round_end=RoundEnd.BUTTON, result_on="confirmed")
-    pit.deal(NATURAL)
-    pit.say(seen.CardDrawn(card=Card("4C"), role=seen.Role.OUTSIDE))
-    pit.result("player")
-    assert pit.table.public().held == (1,)
-    pit.say(seen.CardDrawn(card=Card("5C"), role=seen.Role.OUTSIDE))
-    assert numbers(pit, "irregularity") == [1, 1]
 
 
 def test_what_holds_a_result_never_gives_way() -> None:

@@ -6,7 +6,6 @@ What a policy says is read from its file here, past the code that the table uses
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import cache
 from importlib import resources
@@ -14,9 +13,8 @@ from typing import Any
 
 from shoe_daemon.game.irregularities import IRREGULARITIES
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.rulings import POLICY_IDS, Action
+from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import Event
-from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
 from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
@@ -65,39 +63,10 @@ def test_what_is_said_of_it(log: IrregularityLog, policy: str) -> None:
     assert found.detail.endswith(".")
 
 
-@EACH_LOG
-def test_management_proposes_nothing(log: IrregularityLog) -> None:
-    assert one(told(log, "management"), "irregularity").proposals == ()
-
-
 @EACH_POLICY
 def test_every_head_of_a_policy_is_one_that_some_log_falls_under(policy: str) -> None:
     heads = {head for log in LOGS for head in log.heads}
     assert set(file_of(policy).get("rulings", {})) <= heads
-
-
-@EACH_POLICY
-@EACH_LOG
-def test_what_a_policy_proposes_can_be_chosen(log: IrregularityLog, policy: str) -> None:
-    for each in one(told(log, policy), "irregularity").proposals:
-        kinds = ACTION_KINDS[Action(each.action)]
-        assert kinds is None or log.kind in kinds, each.action
-
-
-def test_the_page_offers_every_ruling_that_an_irregularity_may_have() -> None:
-    """`RULINGS` of `alert_details.js`; those with a button of their own are not among them."""
-    script = resources.files("shoe_daemon.display").joinpath("static", "alert_details.js")
-    text = script.read_text(encoding="utf-8")
-    shared = re.findall(r'"(\w+)"', re.findall(r"CARD_RULINGS = \[(.+)\]", text)[0])
-    (table,) = re.findall(r"RULINGS = \{\n(.*?)\n  \};", text, re.DOTALL)
-    offered = {
-        kind: {*(shared if "CARD_RULINGS" in value else ()), *re.findall(r'"(\w+)"', value)}
-        for kind, value in re.findall(r"^ +(\w+): (.+)$", table, re.MULTILINE)
-    }
-    buttons = {Action.RESCAN, Action.MANUAL_ENTRY}
-    for kind in IrregularityKind:
-        special = {each for each, kinds in ACTION_KINDS.items() if kinds and kind in kinds}
-        assert offered.get(kind, set()) - {"continue"} == special - buttons, kind
 
 
 @EACH_LOG
@@ -108,26 +77,3 @@ def test_it_is_on_the_board_until_it_is_closed(log: IrregularityLog) -> None:
     alerts = [each for each in of_type(events, "irregularity") if each.id not in closed]
     assert [each.data for each in table.public().alerts] == alerts
     assert bool(alerts) == (log.kind != "manual_void")
-
-
-@EACH_LOG
-def test_it_comes_at_once_and_at_its_place(log: IrregularityLog) -> None:
-    table = Table()
-    *before, last = log.observations("management")
-    for seen in before:
-        assert of_type(table.apply(seen), "irregularity") == []
-    ranks = {
-        "card_dealt": 0,
-        "card_disclosed": 0,
-        "irregularity": 1,
-        "draw_due": 2,
-        "round_finished": 3,
-    }
-    # That no card is due any more may be told before.
-    order = [
-        ranks[event.type]
-        for event in table.apply(last)
-        if event.type in ranks and getattr(event.data, "hand", None) != "none"
-    ]
-    assert order == sorted(order)
-    assert 1 in order

@@ -71,48 +71,6 @@ def test_a_late_face_of_a_void_round_shows_nothing() -> None:
     assert set(types(pit.events[told:])) == {"staff_card_dealt"}
 
 
-def test_a_face_that_is_entered_late_is_compared_with_the_checking_reader() -> None:
-    pit = SupervisedTable(house(), round_end=RoundEnd.BUTTON, checkers=("scanner",))
-    for shoe, scanner in (("9S", "9S"), ("2H", "2H"), (None, "KD"), ("3C", "3C")):
-        for source, face in (("shoe", shoe), ("scanner", scanner)):
-            if face is None:
-                pit.say(seen.Unreadable(source=source))
-            else:
-                pit.say(seen.CardDrawn(card=cards(face)[0], source=source))
-    pit.result("player")
-    pit.cmd("enter_card", slot=Slot.P2, card="QD")
-    assert pit.kinds() == ["unreadable_card", "source_conflict"]
-
-
-def test_a_round_that_lacks_a_card_keeps_the_one_that_was_entered() -> None:
-    # The Player's ace was a six: then the unread card completes the round.
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3)
-    pit.deal("P1 AD, B1 2D, P2 AS", slots=False)
-    pit.say(seen.Unreadable())
-    pit.deal("P3 6H", slots=False)
-    pit.result("tie")
-    pit.cmd("enter_card", slot=Slot.B2, card="9S")
-    assert pit.kinds() == ["unreadable_card", "missing_draw"]
-    pit.deal(NATURAL, slots=False)
-    pit.result("player")
-    pit.cmd("correct_card", slot=Slot.P2, card="6S", round=1)
-    assert pit.open_kinds() == []
-    first = pit.table.history().rounds[0]
-    assert (first.player, first.banker) == (cards("AD 6S"), cards("2D 9S 6H"))
-
-
-@pytest.mark.parametrize("style", list(DealingStyle))
-def test_silence_ends_a_round_that_a_correction_completed(style: DealingStyle) -> None:
-    pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.QUIET)
-    pit.deal("P1 7S, B1 2D, P2 10C, B2 10D", slots=False)
-    if style is not DealingStyle.FACE_UP:
-        pit.cmd("reveal")
-    pit.cmd("correct_card", slot=Slot.B2, card="6C")
-    pit.say(seen.Tick(), 11)
-    pit.deal("P1 9S", slots=False)
-    assert (pit.kinds(), types(pit.events).count("round_started")) == ([], 2)
-
-
 @pytest.mark.parametrize("style", list(DealingStyle))
 def test_silence_aborts_no_round_that_lacks_a_card_by_a_correction(style: DealingStyle) -> None:
     pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.QUIET)

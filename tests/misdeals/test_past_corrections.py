@@ -13,7 +13,6 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house_rules import DealingStyle
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
-    BANKER_STANDS,
     NATURAL,
     SIX,
     SQUEEZE,
@@ -74,29 +73,6 @@ def test_a_card_is_missing() -> None:
     assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
 
 
-def test_it_is_corrected_once_more() -> None:
-    pit = two("P1 7H, B1 5H, P2 10C, B2 3H", "banker")
-    correct(pit, "B1", "QS")
-    said = correct(pit, "B1", "4S")
-    assert one(said, "result_revised").after.banker.total == 7
-    assert pit.open_kinds() == ["result_mismatch"]  # the Banker was declared, and it is a tie
-    pit.cmd("undo")
-    pit.cmd("undo")
-    assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
-
-
-def test_a_third_card_changes_hands() -> None:
-    pit = two(BANKER_STANDS, "player")
-    said = correct(pit, "B1", "2H")  # 2 against a four drawn: the Banker lacks a card
-    assert one(said, "result_revised").after is None
-    said = correct(pit, "P1", "4S")  # 7: the Player stands, and the card is the Banker's
-    after = one(said, "result_revised").after
-    assert (after.player.cards, after.banker.cards) == (("4S", "3D"), ("2H", "QC", "4S"))
-    pit.cmd("undo")
-    pit.cmd("undo")
-    assert pit.counts() == {"rounds": 2, "player": 2, "natural": 1}
-
-
 @pytest.mark.parametrize("released", [True, False])
 def test_a_result_that_waits(*, released: bool) -> None:
     pit = SupervisedTable()
@@ -114,20 +90,6 @@ def test_a_result_that_waits(*, released: bool) -> None:
     results = [each.after for each in of_type(pit.events, "result_revised")] or pit.finished()
     assert results[0].player.cards == ("2S", "3D", "4S")
     assert pit.counts() == {"rounds": 2, "player": 2, "natural": 1}
-
-
-def test_a_result_that_waits_and_is_none_any_more() -> None:
-    pit = SupervisedTable()
-    pit.cmd("hold")
-    pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
-    pit.result("banker")
-    pit.deal(NATURAL)
-    pit.result("player")
-    correct(pit, "B1", "QS")
-    assert pit.table.public().held == (1, 2)
-    pit.cmd("undo")
-    pit.cmd("resume")
-    assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
 
 
 @pytest.mark.parametrize("slot", ["P1", "B1"])

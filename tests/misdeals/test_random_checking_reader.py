@@ -20,6 +20,7 @@ from shoe_daemon.table.table import Table
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import START, RoundEnd
 from tests.table.reference_rules import ExpectedRound, expected_rounds
+from tests.volume import volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -260,5 +261,5 @@ def check(seed: int, fault: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids="-".join)
 def test_one_fault_of_two_readers(fault: tuple[str, str]) -> None:
-    for seed in range(20):
+    for seed in range(volume(8, 20)):
         check(seed, fault)

@@ -253,7 +253,7 @@ def test_any_shoe() -> None:
     run_state_machine_as_test(
         AnyShoe,
         settings=settings(
-            max_examples=volume(30, 150),
+            max_examples=volume(15, 60),
             stateful_step_count=40,
             deadline=None,
             report_multiple_bugs=False,

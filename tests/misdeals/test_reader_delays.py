@@ -80,7 +80,7 @@ def tell(
 
 
 @given(SHOES, DELAYS, MODES, st.booleans())
-@settings(deadline=None, max_examples=volume(25, 60))
+@settings(deadline=None, max_examples=volume(12, 30))
 def test_a_scanner_that_is_late_or_early_is_no_conflict(
     shoe: list[Card],
     delays: list[float],
@@ -97,7 +97,7 @@ def test_a_scanner_that_is_late_or_early_is_no_conflict(
 
 
 @given(SHOES, DELAYS, MODES, st.integers(0, 3), st.integers(0, 3))
-@settings(deadline=None, max_examples=volume(25, 60))
+@settings(deadline=None, max_examples=volume(12, 30))
 def test_a_misread_card_is_found_in_its_round(
     shoe: list[Card], delays: list[float], mode: RoundEnd, number: int, place: int
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_misread_card_is_found_in_its_round(
 
 
 @given(SHOES, DELAYS, st.integers(0, 20), st.integers(0, 12))
-@settings(deadline=None, max_examples=volume(25, 60))
+@settings(deadline=None, max_examples=volume(12, 30))
 def test_the_shoe_may_go_away_at_any_card(
     shoe: list[Card], delays: list[float], gone: int, unheard: int
 ) -> None:
@@ -138,7 +138,7 @@ def test_the_shoe_may_go_away_at_any_card(
 
 
 @given(SHOES, DELAYS, st.booleans())
-@settings(deadline=None, max_examples=volume(20, 40))
+@settings(deadline=None, max_examples=volume(10, 20))
 def test_a_camera_that_is_late_is_no_conflict(
     shoe: list[Card],
     delays: list[float],

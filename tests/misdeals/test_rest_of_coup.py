@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.each_case import each_case
@@ -95,33 +94,6 @@ def test_a_seventh_card_begins_a_partial_round(order: str) -> None:
     assert pit.said() == pit.replayed()
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_a_second_card_on_a_slot_begins_a_partial_round(*, hidden: bool) -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE) if hidden else None)
-    pit.deal("P1 2S, B1 2H, P2 3D", hidden=hidden)
-    pit.cmd("void_round")
-    pit.deal("B2 3C", hidden=hidden)
-    rest = "B1 9H, P2 KD, B2 7C"  # the end of the coup and P1 of the next are missing
-    pit.deal(rest, hidden=hidden)
-    if hidden:
-        pit.disclose(rest)
-    pit.result()
-    (torn,) = pit.finished()
-    assert (torn.partial, torn.banker.cards) == (True, ("9H", "7C"))
-    assert pit.out() == 4 + 3
-    assert pit.said() == pit.replayed()
-
-
-def test_a_place_seen_again_begins_no_round() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal("P1 2S, B1 2H, P2 3D, B2 3C, P3 4S")
-    pit.cmd("void_round")
-    for _ in range(3):
-        pit.draw("KD", "B3")
-    assert len(of_type(pit.events, "round_started")) == 1
-    assert pit.out() == 6
-
-
 @pytest.mark.parametrize(
     "boundary",
     [
@@ -144,15 +116,6 @@ def test_the_next_boundary_ends_the_coup(boundary: seen.Observation) -> None:
     assert pit.finished()[0].partial is False
 
 
-def test_after_a_declared_end_nothing_of_the_coup_is_left() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal("P1 6S, B1 2H, P2 KD, B2 3C", slots=False)
-    pit.result("player")
-    pit.rule("void_round")
-    pit.deal(NATURAL, slots=False)
-    assert [data.player.cards for data in pit.finished()] == [("9S", "KD")]
-
-
 def test_a_card_on_a_place_after_the_declared_end_is_still_of_the_coup() -> None:
     pit = SupervisedTable()
     pit.deal("P1 6S, B1 2H, P2 KD, B2 3C")
@@ -161,16 +124,6 @@ def test_a_card_on_a_place_after_the_declared_end_is_still_of_the_coup() -> None
     assert types(pit.draw("9D", "B3")) == ["staff_card_dealt"]
     pit.deal(NATURAL)
     assert [data.player.cards for data in pit.finished()] == [("9S", "KD")]
-
-
-def test_a_camera_that_sees_a_place_again_counts_nothing_twice() -> None:
-    pit = SupervisedTable()
-    for slot, face in (("P1", "2S"), ("B1", "2H")):
-        pit.draw(face, slot)
-    pit.cmd("void_round")
-    for _ in range(3):
-        pit.draw("3D", "P2")
-    assert pit.out() == 3
 
 
 def test_the_faces_of_a_voided_squeeze_begin_no_round() -> None:
@@ -189,21 +142,6 @@ def test_the_faces_of_a_voided_squeeze_begin_no_round() -> None:
     assert [event.round for event in pit.events if event.type == "round_started"] == [1, 2]
 
 
-def test_a_card_that_passes_unread_is_counted() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal("P1 2S, B1 2H", slots=False)
-    pit.cmd("void_round")
-    assert pit.say(seen.Unreadable()) == []
-    assert pit.out() == 3
-
-
-def test_a_result_for_a_coup_that_no_reader_saw_owns_nothing() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.cmd("enter_result", outcome="banker")
-    pit.deal(NATURAL, slots=False)
-    assert [data.outcome for data in pit.finished()] == ["banker", "player"]
-
-
 def test_a_result_entered_while_the_reader_was_away_owns_what_comes_before_the_end() -> None:
     pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     coup(pit, NATURAL, slots=False)
@@ -216,11 +154,3 @@ def test_a_result_entered_while_the_reader_was_away_owns_what_comes_before_the_e
     coup(pit, NATURAL, slots=False)
     assert [event.round for event in pit.events if event.type == "round_finished"] == [1, 2, 3]
     assert len(of_type(pit.events, "round_started")) == 3
-
-
-def test_slot_p1_begins_the_next_round_at_once() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 2S, B1 2H")
-    pit.cmd("void_round")
-    pit.draw("9S", Slot.P1)
-    assert pit.events[-1].round == 2

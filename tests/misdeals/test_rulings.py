@@ -10,19 +10,16 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.rulings import POLICY_IDS, Action
+from shoe_daemon.game.rulings import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
 from tests.each_case import each_case
-from tests.misdeals.irregularity_logs import DRAWS, LOGS, IrregularityLog
+from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     NATURAL,
-    SQUEEZE,
-    CutCard,
     RoundEnd,
-    house,
     of_type,
     refusal_text,
     types,
@@ -64,86 +61,6 @@ def test_an_action_is_taken_or_refused_with_a_reason(log: IrregularityLog, actio
     assert table.state.alerts == ([alert] if action in WAIT else [])
 
 
-_UNSEEN = "the card too many has not been seen by the reader, or is in play already"
-_UNREAD = "the value of the card is not known"
-_DEALT = "the card is dealt to a hand: void the round if it is taken away"
-REFUSED = {
-    IrregularityKind.DOUBLE_FEED: {_UNSEEN, _DEALT},
-    IrregularityKind.EXCESS_CARD: {_UNSEEN, _UNREAD},
-    IrregularityKind.FACE_UP_IN_SHOE: {_DEALT},
-    IrregularityKind.PREMATURE_DRAW: {_DEALT},
-}
-"""Why a proposal may be refused: what it needs depends on more than the kind."""
-
-
-@each_case("policy", POLICY_IDS)
-def test_what_a_policy_proposes_can_be_done(policy: str) -> None:
-    for log in LOGS:
-        table, _ = ordered(log, policy)
-        for alert in table.state.alerts:
-            for proposal in alert.data.proposals:
-                order = seen.Command(
-                    at=table.state.now,
-                    name="rule",
-                    action=proposal.action,
-                    irregularity=alert.data.id,
-                    operator="ann",
-                )
-                reason = refusal_text(table, order)
-                assert reason is None or reason in REFUSED.get(IrregularityKind(log.kind), set())
-
-
-def test_draw_now_waits_for_the_card() -> None:
-    pit = SupervisedTable(policy="fr_2007", hold_from=3)
-    pit.deal(DRAWS)
-    pit.result("banker")
-    pit.rule("draw_now")
-    assert pit.open_kinds() == ["missing_draw"]
-    pit.draw("9D", "B3")
-    assert pit.closed() == [("draw_now", "ann")]
-    assert [each.banker.cards for each in pit.finished()] == [("2H", "3C", "9D")]
-
-
-def test_a_card_that_is_not_drawn_after_all() -> None:
-    pit = SupervisedTable()
-    pit.deal(DRAWS)
-    pit.result("banker")
-    pit.rule("draw_now")
-    pit.draw("9D", "P1")
-    assert pit.closed() == []
-    assert pit.open_kinds() == ["missing_draw"]
-    assert "round_aborted" in types(pit.events)
-
-
-def test_what_is_acknowledged_is_not_what_was_chosen_before() -> None:
-    pit = SupervisedTable()
-    pit.deal(DRAWS)
-    pit.result("banker")
-    pit.rule("draw_now")
-    pit.cmd("acknowledge")
-    assert pit.closed() == [("continue", "ann")]
-
-
-def test_another_action_may_be_chosen_while_one_waits() -> None:
-    pit = SupervisedTable()
-    pit.deal(DRAWS)
-    pit.result("banker")
-    pit.rule("draw_now")
-    said = pit.rule("void_round")
-    assert types(said) == ["irregularity_closed", "round_voided"]
-    assert pit.closed() == [("void_round", "ann")]
-
-
-def test_the_card_goes_to_the_banker() -> None:
-    pit = SupervisedTable(policy="us_nj_pa")
-    pit.deal(f"{DRAWS}, P3 9D")
-    pit.rule("reassign_to_banker")
-    pit.result("player")
-    (data,) = pit.finished()
-    assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("2H", "3C", "9D"))
-    assert pit.closed() == [("reassign_to_banker", "ann")]
-
-
 @pytest.mark.parametrize("action", ["restore_order", "continue", "supervisor"])
 def test_the_order_out_of_the_shoe_governs(action: str) -> None:
     pit = SupervisedTable()
@@ -154,19 +71,6 @@ def test_the_order_out_of_the_shoe_governs(action: str) -> None:
     assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("7H", "QC"))
     assert pit.closed() == [(action, "ann")]
     assert pit.kinds() == ["wrong_hand"]
-
-
-def test_void_before_it_is_finished() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 6S, P2 7H")
-    said = pit.rule("void_round")
-    assert types(said) == ["irregularity_closed", "round_voided"]
-    pit.result("player")
-    pit.deal(NATURAL)
-    pit.result("player")
-    assert [event.round for event in pit.events if event.type == "round_finished"] == [2]
-    assert pit.out() == 6
-    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
 
 
 def test_void_after_it_was_published() -> None:
@@ -182,22 +86,6 @@ def test_void_after_it_was_published() -> None:
     pit.cmd("undo")
     assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
     assert pit.last().data == published
-
-
-def test_void_while_it_is_held() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=3)
-    pit.deal(f"{NATURAL}, P3 4C")
-    pit.result("player")
-    assert pit.table.public().held == (1,)
-    said = pit.rule("void_round")
-    assert types(said) == ["round_voided", "irregularity_closed"]
-    assert pit.finished() == []
-    assert pit.table.public().held == ()
-    pit.cmd("undo")
-    assert pit.table.public().held == (1,)
-    assert pit.open_kinds() == ["excess_card"]
-    pit.cmd("acknowledge")
-    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
 
 
 def test_a_card_too_many_after_the_end_voids_that_round() -> None:
@@ -230,17 +118,6 @@ def test_the_shoe_is_stopped(*, during: bool) -> None:
     assert said[0] == "shoe_started"
 
 
-def test_the_cut_card_does_not_let_a_stopped_shoe_go_on() -> None:
-    pit = SupervisedTable(house(cut_card=CutCard(mode="checked", hands_after=1)))
-    pit.deal("P1 9S")
-    pit.cmd("hold", kind="foreign_card")
-    pit.rule("stop_shoe")
-    pit.cmd("resume")
-    pit.say(seen.CutCardSeen())
-    pit.deal("B1 2H, P2 KD, B2 3C")
-    assert "shoe_finished" in types(pit.result("player"))
-
-
 def test_a_card_is_read_again() -> None:
     pit = SupervisedTable()
     pit.say(seen.Unreadable(slot=Slot.P1))
@@ -248,15 +125,6 @@ def test_a_card_is_read_again() -> None:
     assert pit.open_kinds() == ["unreadable_card"]
     pit.draw("9S", "P1")
     assert pit.closed() == [("rescan", "ann")]
-
-
-def test_a_card_is_entered_by_hand() -> None:
-    pit = SupervisedTable()
-    pit.say(seen.Unreadable(slot=Slot.P1))
-    pit.rule("manual_entry")
-    assert pit.open_kinds() == ["unreadable_card"]
-    pit.cmd("enter_card", card="9S")
-    assert pit.closed() == [("manual_entry", "ann")]
 
 
 def test_readers_that_differ_are_settled_by_a_correction() -> None:
@@ -307,21 +175,6 @@ def test_a_dealer_signs_on_and_off() -> None:
     assert len(pit.finished()) == 1
 
 
-def test_a_free_hand_settles_no_wager_and_is_on_no_road() -> None:
-    pit = SupervisedTable()
-    pit.cmd("free_hand")
-    assert pit.refused("free_hand") == "the next round is a free hand already"
-    for _ in range(2):
-        pit.deal(NATURAL)
-        pit.result("player")
-    assert [(data.kind, bool(data.wagers)) for data in pit.finished()] == [
-        ("free", False),
-        ("normal", True),
-    ]
-    assert pit.counts()["rounds"] == 1
-    assert len(pit.table.results()) == 1
-
-
 def test_no_result_is_entered_into_a_finished_shoe() -> None:
     pit = SupervisedTable()
     pit.deal(NATURAL)
@@ -333,22 +186,3 @@ def test_no_result_is_entered_into_a_finished_shoe() -> None:
         pit.refused("enter_result", outcome="tie")
         == "the shoe is finished: order a new shoe first"
     )
-
-
-def test_a_new_shoes_first_card_after_a_missed_draw_begins_it() -> None:
-    pit = SupervisedTable()
-    pit.deal(DRAWS)
-    pit.result("player")
-    said = pit.say(seen.CardDrawn(card=Card("4H"), role=seen.Role.FIRST))
-    assert types(said)[:2] == ["round_aborted", "irregularity_closed"]
-    assert "shoe_started" in types(said)
-    assert pit.table.results() == []
-
-
-def test_a_face_disclosed_in_a_partial_round_without_places_finds_its_own_card() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end="button")
-    pit.say(seen.Gap())
-    for face in ("9S", "2H", "KD"):
-        pit.draw(face)
-    pit.disclose("P2 KD, B1 2H")
-    assert pit.kinds() == []

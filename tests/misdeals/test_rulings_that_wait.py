@@ -12,7 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from shoe_daemon.game.rulings import POLICY_IDS
-from shoe_daemon.table import Irregularity, Table, decode_event, encode_event, is_staff
+from shoe_daemon.table import Table, decode_event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.observations import Command
 from tests.misdeals.irregularity_logs import DRAWS, LOGS
@@ -24,7 +24,6 @@ from tests.table.dealer import (
     Slot,
     card,
     house,
-    of_type,
     one,
     refusal_text,
     types,
@@ -131,7 +130,7 @@ class Follower:
             del self.orders[data.id]
 
 
-@pytest.mark.parametrize("seed", range(volume(6, 60)))
+@pytest.mark.parametrize("seed", range(volume(3, 20)))
 def test_events_alone_say_what_the_board_shows(seed: int) -> None:
     table, follower = Table(), Follower()
     for observation in RandomObservations(seed).generate(400):
@@ -186,10 +185,10 @@ def test_each_proposal_on_the_board_can_be_carried_out(policy: str) -> None:
     assert tried or policy == "management"
 
 
-@pytest.mark.parametrize("seed", range(volume(5, 60)))
+@pytest.mark.parametrize("seed", range(volume(2, 12)))
 def test_so_it_can_at_each_moment_of_a_random_log(seed: int) -> None:
     table, policy = Table(), POLICY_IDS[seed % len(POLICY_IDS)]
-    for observation in RandomObservations(seed).generate(200):
+    for observation in RandomObservations(seed).generate(120):
         if isinstance(observation, seen.Session):
             table.apply(replace(observation, policy=policy))
         else:
@@ -209,25 +208,3 @@ def test_the_value_of_an_unread_card_is_asked_for() -> None:
     pit.cmd("rule", action="burn_card_plus_value", card="7H")
     assert pit.table.state.burn_due == 7
     assert pit.closed() == [("burn_card_plus_value", "ann")]
-
-
-def test_a_card_that_lies_face_up_in_the_shoe_is_burned_with_its_value() -> None:
-    pit = SupervisedTable(policy="us_nj_pa")
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("hold", kind="face_up_in_shoe")
-    pit.cmd("rule", action="burn_card_plus_value", card="KS")
-    assert pit.table.state.burn_due == 1 + house().burn.face_value
-
-
-def test_the_event_keeps_what_the_policy_says() -> None:
-    pit = SupervisedTable(policy="us_nj_pa")
-    pit.deal(NATURAL)
-    said = pit.error("overdraw")
-    found = one(said, "irregularity")
-    assert isinstance(found, Irregularity)
-    assert {each.action for each in found.proposals} == {
-        "carry_to_next_hand",
-        "burn_card_plus_value",
-    }
-    assert of_type(said, "ruling_given") == []

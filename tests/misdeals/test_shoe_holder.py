@@ -50,10 +50,6 @@ def test_a_new_shoe_is_offered_to_the_first_seat() -> None:
     assert pit.table.public().curator == 1
 
 
-def test_or_to_the_next_where_nobody_sits_there() -> None:
-    assert passes(curated(seats=(2, 5)).events) == [2]
-
-
 def test_it_passes_when_the_banker_loses_and_else_it_stays() -> None:
     pit = curated()
     assert play(pit, BANKER, "banker") == []
@@ -61,15 +57,6 @@ def test_it_passes_when_the_banker_loses_and_else_it_stays() -> None:
     assert play(pit, NATURAL, "player") == [2]
     assert play(pit, NATURAL, "player") == [3]
     assert play(pit, NATURAL, "player") == [1]
-
-
-def test_the_direction_and_the_numbering() -> None:
-    pit = curated(passes_to="left")
-    assert play(pit, NATURAL, "player") == [3]
-    pit = curated(seat_numbering="clockwise")
-    assert play(pit, NATURAL, "player") == [3]
-    pit = curated(seat_numbering="clockwise", passes_to="left")
-    assert play(pit, NATURAL, "player") == [2]
 
 
 def test_it_is_passed_and_refused() -> None:
@@ -115,16 +102,6 @@ def test_a_round_that_comes_to_nothing_passes_nothing(how: str) -> None:
     assert pit.table.public().curator == 1
 
 
-def test_a_result_that_waits_passes_the_shoe_when_it_comes() -> None:
-    pit = curated()
-    pit.cmd("hold")
-    assert play(pit, NATURAL, "player") == []
-    assert passes(pit.cmd("resume")) == [2]
-    pit.cmd("hold")
-    play(pit, NATURAL, "player")
-    assert passes(pit.cmd("void_round")) == []
-
-
 def test_a_result_that_is_revised_or_void_does_not_bring_it_back() -> None:
     pit = curated()
     play(pit, NATURAL, "player")
@@ -147,20 +124,6 @@ def test_a_false_draw_costs_the_shoe_where_the_policy_says_so(kind: str, policy:
     assert passed == ([2] if policy == "fr_2007" or pit.counts().get("player") else [])
     if passed:
         assert play(pit, BANKER, "banker") == []
-
-
-def test_who_lost_it_already_loses_it_once() -> None:
-    pit = curated(policy="fr_2007")
-    assert play(pit, f"{NATURAL}, P3 4C", "player") == [2]
-    assert play(pit, BANKER, "banker") == []
-    assert pit.table.public().curator == 2
-
-
-def test_a_dealer_keeps_it_whatever_is_drawn() -> None:
-    pit = curated(policy="fr_2007")
-    for _ in range(3):
-        pit.cmd("pass_shoe")
-    assert play(pit, f"{BANKER}, B3 4C", "banker") == []
 
 
 def test_a_false_draw_in_a_round_that_is_void_costs_it_too() -> None:

@@ -10,7 +10,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import NATURAL, SIX, SQUEEZE, RoundEnd, house, of_type, one, types
+from tests.table.dealer import NATURAL, SIX, SQUEEZE, RoundEnd, house, of_type, one
 
 BANKER_NATURAL = "P1 7H, B1 5H, P2 10C, B2 3H"
 """7 against 8. With a queen as B1 the Banker has 3 and lacks a card."""
@@ -38,17 +38,6 @@ def next_round(pit: SupervisedTable, text: str = NATURAL, outcome: str = "player
 class TestCorrectedOnTheTableAndAgainLater:
     """The first correction is made while the cards lie on the table, the next one later."""
 
-    def test_the_first_correction_counts_in_the_second(self) -> None:
-        pit = button(BANKER_NATURAL, "banker")
-        correct(pit, "B1", "QS")
-        next_round(pit)
-        said = correct(pit, "B2", "2H")  # 2: the Banker still lacks a card
-        assert of_type(said, "result_revised") == []
-        assert pit.open_kinds() == ["missing_draw"]
-        shoe = pit.table.state.shoe
-        assert shoe is not None
-        assert [shoe.seen[Card(face).index] for face in ("5H", "QS", "3H", "2H")] == [0, 1, 0, 2]
-
     def test_it_may_be_taken_back(self) -> None:
         pit = button(BANKER_NATURAL, "banker")
         (before,) = pit.finished()
@@ -68,24 +57,6 @@ class TestCorrectedOnTheTableAndAgainLater:
         said = correct(pit, "P1", "2S")
         assert one(said, "result_revised").after == before
         assert pit.open_kinds() == []
-
-    def test_of_a_result_that_is_held(self) -> None:
-        pit = button(BANKER_NATURAL, "player", hold_from=3, result_on="confirmed")
-        assert pit.table.public().held == (1,)
-        correct(pit, "B1", "QS")
-        next_round(pit)
-        said = correct(pit, "B1", "5H")
-        assert one(said, "card_corrected").before == "QS"
-        pit.cmd("acknowledge")
-        assert [each.banker.total for each in pit.finished()] == [5, 8]
-
-    def test_of_a_result_that_is_held_again(self) -> None:
-        pit = button("P1 JS, B1 10S, P2 7C, B2 3D, B3 2C", "player", hold_from=3)
-        next_round(pit)
-        correct(pit, "B2", "7D")
-        assert pit.open_kinds() == ["excess_card", "result_mismatch"]
-        correct(pit, "P2", "9D")  # a natural: the third card is still one too many
-        assert pit.open_kinds() == ["excess_card"]
 
 
 class TestIrregularityOfAnEarlierRound:
@@ -110,27 +81,6 @@ class TestIrregularityOfAnEarlierRound:
         pit.cmd("rule", action="draw_now", irregularity=second)
         pit.draw("9D")
         assert [alert.data.id for alert in pit.table.public().alerts] == [first]
-
-    def test_play_goes_on_in_the_round_on_the_table(self) -> None:
-        pit, first, second = self.both()
-        said = pit.cmd("rule", action="continue", irregularity=first)
-        assert types(said) == ["irregularity_closed"]
-        pit.cmd("rule", action="draw_now", irregularity=second)
-        pit.draw("9D")
-        assert pit.finished()[-1].banker.cards == ("2H", "3C", "9D")
-
-    def test_its_card_cannot_be_drawn_any_more(self) -> None:
-        pit, first, _ = self.both()
-        assert "is over" in pit.refused("rule", action="draw_now", irregularity=first)
-
-    def test_a_card_too_many_now_is_another_one(self) -> None:
-        pit = SupervisedTable()
-        pit.deal(SIX)
-        pit.result("player")
-        pit.deal(NATURAL)
-        correct(pit, "P1", "6S")
-        pit.error("overdraw")
-        assert pit.open_kinds() == ["excess_card", "excess_card"]
 
 
 class TestVoidWithoutAResult:
@@ -163,23 +113,6 @@ class TestVoidWithoutAResult:
         assert "no card that was read" in pit.refused(
             "correct_card", slot=Slot.B1, card="4S", round=2
         )
-
-    def test_one_that_is_aborted_is_so_in_the_history(self) -> None:
-        pit = SupervisedTable()
-        pit.deal(BANKER_NATURAL)
-        correct(pit, "B1", "QS")
-        pit.deal(NATURAL)
-        pit.result("player")
-        assert [row.aborted for row in pit.table.history().rounds] == ["new_round", None]
-
-    def test_undo_restores_it(self) -> None:
-        pit = button(BANKER_NATURAL, "banker")
-        correct(pit, "B1", "QS")
-        pit.rule("void_round")
-        pit.cmd("undo")
-        assert pit.open_kinds() == ["missing_draw"]
-        pit.cmd("undo")
-        assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
 
 
 class TestCardMovedToItsPlace:
@@ -217,33 +150,6 @@ class TestCardMovedToItsPlace:
         assert pit.kinds() == ["wrong_hand"]
         assert pit.out() == 5
 
-    def test_beside_a_shoe(self) -> None:
-        pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-        for face, slots in (("6S", "P1"), ("2H", "P2 B1"), ("KD", "B1 P2"), ("QC", "B2")):
-            pit.say(seen.CardDrawn(card=Card(face), source="shoe"))
-            for slot in slots.split():
-                self.camera(pit, f"{slot} {face}")
-        assert pit.out() == 4
-        assert pit.kinds() == ["wrong_hand"]
-
-    @pytest.mark.parametrize("moves", ["B1 2H, P2 KD", "P2 KD, B1 2H"])
-    def test_both_of_two(self, moves: str) -> None:
-        pit = SupervisedTable()
-        self.camera(pit, "P1 6S, P2 2H, B1 KD, B2 QC")
-        assert self.camera(pit, moves) == []
-        assert pit.kinds() == ["wrong_hand"]
-        assert pit.out() == 4
-
-    def test_the_third_card_of_a_player_who_stands(self) -> None:
-        pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-        self.camera(pit, "P1 6S, B1 2H, P2 KD, B2 3C, P3 9D")
-        pit.rule("reassign_to_banker")
-        assert self.camera(pit, "B3 9D") == []
-        pit.result("player")
-        assert pit.finished()[0].banker.cards == ("2H", "3C", "9D")
-        assert pit.kinds() == ["player_third_unauthorised"]
-        assert pit.out() == 5
-
     def test_whose_face_is_seen_only_there(self) -> None:
         pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
         pit.deal("P1 6S, P2 2H")
@@ -273,17 +179,6 @@ def test_the_declared_winner_is_compared_where_a_misread_card_hid_it() -> None:
     assert pit.finished() == []
     pit.cmd("acknowledge")
     assert [each.outcome for each in pit.finished()] == ["player"]
-
-
-def test_the_winner_declared_before_the_missing_card_is_not_compared() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3)
-    pit.deal("P1 6S, B1 2H, P2 KD, B2 3C", slots=False)
-    pit.result("player")
-    pit.rule("draw_now")
-    pit.draw("4D")
-    assert [each.outcome for each in pit.finished()] == ["banker"]
-    correct(pit, "B3", "3D")
-    assert pit.kinds() == ["missing_draw"]
 
 
 @pytest.mark.parametrize("slots", [True, False])
@@ -321,41 +216,6 @@ def test_a_card_in_play_is_not_burned(kind: str) -> None:
     assert "is dealt to a hand" in pit.refused("rule", action="burn_card")
 
 
-def test_a_card_that_lies_face_up_in_the_shoe_is_burned_next() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal(NATURAL, slots=False)
-    pit.result("player")
-    pit.cmd("hold", kind="face_up_in_shoe")
-    pit.rule("burn_card")
-    pit.draw("5D")
-    pit.deal(NATURAL, slots=False)
-    pit.result("player")
-    pit.cmd("resume")
-    first, second = pit.finished()
-    assert first.player.cards == second.player.cards
-    assert pit.out() == 9
-
-
-def test_a_second_card_on_another_place_is_a_conflict_of_its_own() -> None:
-    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
-    pit.deal("P1 9S, B1 3C", slots=False)
-    for slot, face in (("P1", "8S"), ("B1", "4C"), ("P1", "8S")):
-        pit.say(seen.Placed(slot=Slot(slot), card=Card(face), source="cam"))
-    assert [alert.data.slot for alert in pit.table.public().alerts] == ["P1", "B1"]
-    for alert in pit.table.public().alerts:
-        pit.cmd("rule", action="manual_entry", irregularity=alert.data.id)
-    correct(pit, "P1", "8S")
-    assert [alert.data.slot for alert in pit.table.public().alerts] == ["B1"]
-
-
-def test_a_card_with_the_wrong_hand_after_the_order_was_restored() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 6S, P2 2H")
-    pit.rule("restore_order")
-    pit.deal("P2 KD, B2 QC, P3 4S")
-    assert pit.kinds() == ["wrong_hand", "player_third_unauthorised"]
-
-
 @pytest.mark.parametrize("restored", [True, False])
 def test_a_card_that_had_been_with_the_wrong_hand_is_one_too_many(*, restored: bool) -> None:
     pit = SupervisedTable()
@@ -365,14 +225,6 @@ def test_a_card_that_had_been_with_the_wrong_hand_is_one_too_many(*, restored: b
     correct(pit, "P1", "6S")
     assert pit.kinds() == ["wrong_hand", "excess_card"]
     assert pit.open_kinds() == ["excess_card"]
-
-
-def test_what_was_put_right_is_not_raised_again_by_a_correction() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 2S, B1 2H, P2 3D, B2 QC, B3 4S, P3 5D")
-    pit.rule("restore_order")
-    correct(pit, "P1", "AS")
-    assert pit.kinds() == ["wrong_hand"]
 
 
 @pytest.mark.parametrize("later", [True, False])
@@ -395,58 +247,6 @@ def test_a_misread_card_let_a_third_card_lie_with_the_wrong_hand(
     assert pit.open_kinds() == [kind]
     correct(pit, *fixed)
     assert kind not in pit.open_kinds()
-
-
-def test_a_second_card_on_the_players_third_place() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 2S, B1 2H, P2 3D, B2 QC, P3 4S, P3 5D")
-    assert pit.kinds() == ["wrong_hand"]
-    assert "P3" in one(pit.events, "irregularity").detail
-
-
-def test_of_two_too_many_one_was_due_by_a_later_correction() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 10H, B1 2S, P2 KH, B2 5H, P3 7S, B3 KD, P3 7D")  # the five is a queen
-    first, second = (alert.data for alert in pit.table.public().alerts)
-    assert (first.card, second.card) == ("KD", "7D")
-    pit.result()
-    pit.deal(NATURAL)
-    pit.result("player")
-    said = correct(pit, "B2", "QS")
-    assert one(said, "irregularity_closed").id == first.id
-    assert one(said, "result_revised").after.banker.cards == ("2S", "QS", "KD")
-
-
-def test_a_wrong_third_card_of_a_past_round_is_one_too_many() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 2S, B1 7H, P2 3D, B2 QC, B3 4S")
-    pit.result()
-    pit.deal(NATURAL)
-    pit.result("player")
-    assert pit.open_kinds() == ["wrong_hand"]
-    correct(pit, "P1", "6S")
-    assert pit.open_kinds() == ["excess_card"]
-
-
-def test_an_unread_card_too_many_is_not_disproved_by_a_correction() -> None:
-    pit = SupervisedTable()
-    pit.deal(NATURAL)
-    pit.draw(None, "P3")
-    pit.result("player")
-    pit.deal(NATURAL)
-    pit.result("player")
-    correct(pit, "B1", "2D")
-    assert pit.open_kinds() == ["excess_card"]
-
-
-def test_a_card_drawn_after_the_end_was_due_by_a_later_correction() -> None:
-    pit = button(BANKER_NATURAL, "player")
-    pit.cmd("acknowledge")
-    pit.outside("QH")
-    next_round(pit)
-    said = correct(pit, "B1", "QS")
-    assert one(said, "result_revised").after.banker.cards == ("QS", "3H", "QH")
-    assert pit.open_kinds() == []
 
 
 @pytest.mark.parametrize("hold_from", [None, 3])

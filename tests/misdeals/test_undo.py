@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.each_case import each_case
@@ -74,19 +74,6 @@ def test_an_entered_card(declared: str | None, *, late: bool) -> None:
     assert pit.last().data.player.cards == ("9S", "QD")
 
 
-def test_an_entered_card_of_a_round_that_is_held() -> None:
-    pit = unread(hold_from=3)
-    pit.cmd("hold")
-    pit.cmd("enter_card", card="KD")
-    pit.result("player")
-    assert pit.table.public().held == (1,)
-    pit.cmd("undo")
-    pit.cmd("resume")
-    pit.cmd("acknowledge")
-    (data,) = pit.finished()
-    assert (data.player.cards, data.partial, data.wagers) == (("9S", None), True, ())
-
-
 def test_an_entered_card_before_the_round_is_whole() -> None:
     pit = SupervisedTable()
     pit.say(seen.Unreadable(slot=Slot.P1))
@@ -98,78 +85,6 @@ def test_an_entered_card_before_the_round_is_whole() -> None:
     pit.deal("B1 2H, P2 KD, B2 3C")
     assert [each.outcome for each in pit.finished()] == ["player"]
     assert pit.out() == 4
-
-
-def test_an_entered_card_that_lies_there_no_more() -> None:
-    pit = unread()
-    pit.result("player")
-    before = pit.last().data
-    pit.cmd("enter_card", card="KD")
-    pit.draw("9S", "P1")
-    said = pit.cmd("undo")
-    assert pit.last().data == before
-    assert {event.round for event in said} == {1}
-
-
-def test_an_entered_result() -> None:
-    pit = SupervisedTable()
-    pit.cmd("enter_result", outcome="banker", player_pair=True)
-    assert pit.counts() == {"rounds": 1, "banker": 1, "player_pair": 1}
-    said = pit.cmd("undo")
-    assert one(said, "result_revised").after is None
-    assert pit.counts() == {}
-    assert pit.last() is None
-    pit.cmd("enter_result", outcome="tie")
-    assert pit.counts() == {"rounds": 1, "tie": 1}
-
-
-def test_an_entered_result_that_is_held() -> None:
-    pit = SupervisedTable()
-    pit.cmd("hold")
-    pit.cmd("enter_result", outcome="banker")
-    pit.cmd("undo")
-    pit.cmd("resume")
-    assert pit.finished() == []
-    assert pit.table.public().held == ()
-
-
-def test_a_round_that_was_voided_before_it_had_a_result() -> None:
-    pit = SupervisedTable()
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("correct_card", slot=Slot.B1, card="6H")
-    pit.deal(DRAWS)
-    pit.cmd("void_round")
-    assert types(pit.cmd("undo")) == ["draw_due"]
-    pit.draw("9D", "B3")
-    pit.result("player")
-    assert [data.outcome for data in pit.finished()] == ["player", "player"]
-
-
-def test_a_held_round_that_was_voided() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE))
-    pit.cmd("hold")
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("void_round")
-    said = pit.cmd("undo")
-    assert types(said) == ["round_held"]
-    assert pit.counts() == {}
-    pit.cmd("resume")
-    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
-
-
-def test_a_correction_is_undone_in_the_round_that_it_was_made_in() -> None:
-    pit = SupervisedTable()
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("correct_card", slot=Slot.B1, card="6H", round=1)
-    pit.deal(NATURAL)
-    said = pit.cmd("undo")
-    assert {event.round for event in said} == {1}
-    assert pit.counts()["player"] == 3
 
 
 @pytest.mark.parametrize("ended", [True, False])
@@ -267,61 +182,6 @@ def test_the_whole_state_is_restored(
     assert pit.said() == pit.replayed()
 
 
-def test_a_round_that_an_undone_entry_had_begun_is_listed_as_aborted() -> None:
-    pit = SupervisedTable()
-    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
-    pit.cmd("enter_card", card="9S")
-    assert one(pit.cmd("undo"), "round_aborted").cause == "new_round"
-    assert [(each.round, each.aborted) for each in pit.table.history().rounds] == [
-        (1, "new_round")
-    ]
-
-
-def test_undo_keeps_the_order_of_cards_too_many() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 3S, B1 QH, P2 4D, B2 KC, P3 3D, B3 5C")
-    pit.cmd("correct_card", slot=Slot.P1, card="5D")
-    pit.cmd("correct_card", slot=Slot.P2, card="KD")
-    pit.cmd("undo")
-    pit.cmd("undo")
-    pit.result("banker")
-    pit.deal("P1 9S")
-    assert not any(data.outcome == "banker" and not data.partial for data in pit.finished())
-
-
-def test_the_void_of_a_held_round_is_undone_with_the_mismatch_open() -> None:
-    pit = SupervisedTable(hold_from=3, result_on="confirmed")
-    pit.deal(NATURAL)
-    pit.result("banker")
-    pit.cmd("void_round")
-    pit.cmd("undo")
-    assert pit.table.public().held == (1,)
-    assert pit.open_kinds() == ["result_mismatch"]
-    assert pit.finished() == []
-
-
-def test_an_undone_entry_does_not_come_back() -> None:
-    pit = unread()
-    pit.result("player")
-    pit.cmd("enter_card", card="KD")
-    pit.cmd("undo")
-    pit.cmd("correct_card", slot=Slot.B2, card="4C")
-    assert pit.last().data.player.cards == ("9S", None)
-
-
-def test_two_corrections_while_the_result_is_held() -> None:
-    pit = SupervisedTable(hold_from=3, result_on="confirmed")
-    pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
-    pit.result("tie")
-    pit.cmd("correct_card", slot=Slot.B1, card="QS")
-    pit.cmd("correct_card", slot=Slot.B1, card="6S")
-    assert [(each.round, each.held) for each in pit.table.history().rounds] == [(1, True)]
-    while pit.open_kinds():
-        pit.cmd("acknowledge", irregularity=pit.id_of(None))
-    assert [(each.round, each.held) for each in pit.table.history().rounds] == [(1, False)]
-    assert [data.outcome for data in pit.finished()] == ["banker"]
-
-
 def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
     pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal(BANKER_DRAWS, hidden=True)
@@ -358,16 +218,6 @@ def test_undo_during_a_round_asks_for_no_card_of_the_one_before() -> None:
     assert [data.outcome for data in pit.finished()] == ["player", "player"]
 
 
-def test_a_duplicate_goes_with_the_entry_that_made_it() -> None:
-    pit = SupervisedTable(decks=1)
-    pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
-    pit.cmd("correct_card", slot=Slot.B2, card="2H")
-    assert pit.open_kinds() == ["duplicate_card"]
-    said = pit.cmd("undo")
-    assert pit.open_kinds() == []
-    assert one(said, "irregularity_closed").operator == "ann"
-
-
 def test_undo_is_refused_where_an_irregularity_that_arose_since_was_decided() -> None:
     pit = SupervisedTable()
     pit.deal(NATURAL)
@@ -393,52 +243,3 @@ def test_correcting_a_partial_round_keeps_its_wagers() -> None:
         said = pit.cmd("correct_card", slot=Slot.B2, card="4C", round=1)
         after = one(said, "result_revised").after
         assert (after.wagers, after.partial, after.banker.total) == (wagers, True, 6)
-
-
-def test_the_void_of_a_held_round_without_a_result_leaves_no_result_in_the_history() -> None:
-    pit = SupervisedTable(hold_from=3)
-    pit.cmd("hold")
-    pit.deal("P1 KD, B1 8C, P2 7H, B2 3S, B3 AC")
-    pit.result("player")
-    pit.cmd("correct_card", slot=Slot.P1, card="5S")
-    assert one(pit.cmd("void_round"), "round_voided").before is None
-    (past,) = pit.table.history().rounds
-    assert (past.voided, past.outcome, past.wins) == (True, None, ())
-
-
-def test_a_card_of_an_ended_round_is_not_entered_as_the_first_of_the_next() -> None:
-    pit = SupervisedTable()
-    pit.draw("4H", "P1")
-    pit.cmd("void_round")
-    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
-    assert "could not be read" in pit.refused("enter_card", card="JH", slot=Slot.P1, round=1)
-    pit.cmd("enter_card", card="JH", slot=Slot.P1, round=2)
-
-
-def test_undo_of_an_entered_result_keeps_what_holds_the_next_round() -> None:
-    pit = SupervisedTable(hold_from=3)
-    pit.deal(NATURAL)
-    pit.result("player")
-    pit.cmd("enter_result", outcome="tie")
-    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
-    pit.draw("KH", None)
-    pit.result("player")
-    assert [each.held for each in pit.table.history().rounds][-1]
-    pit.cmd("undo")
-    assert [(each.round, each.held) for each in pit.table.history().rounds] == [
-        (1, False),
-        (3, True),
-    ]
-
-
-def test_an_excess_card_after_an_undone_result_is_one_irregularity() -> None:
-    pit = SupervisedTable()
-    pit.deal("P1 6S, B1 7H")
-    pit.cmd("enter_result", outcome=Outcome.BANKER)
-    pit.cmd("void_round", round=1)
-    pit.cmd("enter_result", outcome=Outcome.BANKER)
-    pit.error("overdraw")
-    pit.outside("QH")
-    assert pit.open_kinds() == ["excess_card"]
-    pit.cmd("undo")
-    assert pit.open_kinds() == ["excess_card"]

@@ -31,7 +31,17 @@ from tests.browser.chrome import Watched, browse, watch
 from tests.mqtt.make_examples import PAGE
 from tests.mqtt.sample_broker import SampleBroker
 
-__all__ = ["EXAMPLES", "PROGRAM", "PROJECT", "ROOT", "SITE", "TABLE", "Board", "Shown", "showing"]
+__all__ = [
+    "EXAMPLES",
+    "PROJECT",
+    "ROOT",
+    "SITE",
+    "TABLE",
+    "Board",
+    "Shown",
+    "TerminalBoard",
+    "showing",
+]
 
 PROJECT: Final = Path(__file__).parents[2]
 CACHE: Final = PROJECT / "build/examples"

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
+from tests.volume import sample
 
 ROOT = "shoe/v1/casino/table-7"
 
@@ -26,6 +28,9 @@ QUICK = Timeouts(
 
 PATIENT = msgspec.structs.replace(QUICK, stable_session_s=0.0)
 """As above, where young sessions are the test's own doing."""
+
+
+every_protocol = pytest.mark.parametrize("protocol", sample(["5", "3.1.1"], 2))
 
 
 class Stored(NamedTuple):

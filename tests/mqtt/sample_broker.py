@@ -9,7 +9,9 @@ import os
 import re
 import subprocess
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from shoe_daemon.install.mosquitto import add_tables
@@ -34,6 +36,16 @@ def rights_of(*tables: str) -> str:
     return add_tables(RIGHTS, tables)
 
 
+@cache
+def _certificates() -> dict[str, bytes]:
+    """Make the sample's certificates, once; return the files."""
+    with TemporaryDirectory() as folder:
+        script = str(SYSTEMD / "make-certificate.sh")
+        command = ["sh", script, folder, "broker", "localhost", "127.0.0.1"]
+        subprocess.run(command, check=True, capture_output=True)
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+
+
 class SampleBroker(Mosquitto):
     """
     The sample, included as Debian does it; a password is the name of its account.
@@ -47,9 +59,9 @@ class SampleBroker(Mosquitto):
         self.tls_port = free_port()
         super().__init__(folder)
         self.ca = folder / "certs" / "ca.pem"
-        script, certificates = str(SYSTEMD / "make-certificate.sh"), str(folder / "certs")
-        command = ["sh", script, certificates, "broker", "localhost", "127.0.0.1"]
-        subprocess.run(command, check=True, capture_output=True)
+        self.ca.parent.mkdir()
+        for certificate, content in _certificates().items():
+            (self.ca.parent / certificate).write_bytes(content)
         (folder / "shoe.acl").write_text(RIGHTS, encoding="utf-8")
         for account in ACCOUNTS:
             self.add_account(account)
@@ -84,10 +96,11 @@ class SampleBroker(Mosquitto):
         """Add an account, with the rights of a table if shoe.acl has no block for it."""
         set_password(self.folder / "shoe.passwd", account, account)
         self.password_file(account).write_text(f"{account}\n", encoding="utf-8")
-        script = (SYSTEMD / "make-accounts.sh").read_text(encoding="utf-8")
-        for place in ("/etc/mosquitto", "/etc/shoe-daemon"):
-            script = script.replace(place, str(self.folder))
-        subprocess.run(["sh", "-c", script], check=True, capture_output=True)
+        lines = (self.folder / "shoe.passwd").read_text(encoding="utf-8").splitlines()
+        rights = self.folder / "shoe.acl"
+        # As make-accounts.sh does.
+        names = [line.partition(":")[0] for line in lines]
+        rights.write_text(add_tables(rights.read_text(encoding="utf-8"), names), encoding="utf-8")
 
     def password_file(self, account: str) -> Path:
         """Return the file with the password of an account."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,12 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt import schemas
-from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.mqtt.schemas import load_examples
-from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.table import EVENT_TYPES
 from tests.brokers import Message
 from tests.each_case import each_case
 from tests.mqtt.example_run import Played
 from tests.mqtt.make_examples import REFERENCE, examples_of, steady
+from tests.volume import sample
 
 SPECIFICATION = Path(__file__).parent / "specification" / "asyncapi-3.0.0.json.gz"
 RIGHTS = Path(__file__).parents[2] / "systemd" / "mosquitto-shoe.acl"
@@ -49,17 +47,6 @@ def follow(reference: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of t
     for step in reference["$ref"].removeprefix("#/").split("/"):
         found = found[step]
     return found
-
-
-def references(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any part of the document
-    if isinstance(part, list):
-        for each in part:
-            yield from references(each)
-    elif isinstance(part, dict):
-        if "$ref" in part:
-            yield part
-        for each in part.values():
-            yield from references(each)
 
 
 @cache
@@ -102,41 +89,16 @@ def test_the_document_is_valid() -> None:
     assert not errors, errors[0]
 
 
-def test_all_references_lead_somewhere_and_stand_alone() -> None:
-    found = list(references(DOCUMENT))
-    assert len(found) > 300
-    for reference in found:
-        assert len(reference) == 1, reference
-        follow(reference)
-
-
 def test_what_is_checked_in_is_what_the_types_say(tmp_path: Path) -> None:
     file = tmp_path / "new" / "asyncapi.json"
     assert run("--asyncapi", "--out", file) == (0, f"{file}\n")
     assert file.read_bytes() == REFERENCE.read_bytes(), MAKE
     assert run("--asyncapi") == (0, REFERENCE.read_text(encoding="utf-8"))
-
-
-def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     assert run("--asyncapi", "--out", tmp_path) == (
         2,
         f"shoe-daemon: {tmp_path}: Is a directory\n",
     )
-    for other in ("state", "--all"):
-        status, text = run("--asyncapi", other)
-        assert (status, text.count("\n")) == (2, 1)
-
-
-def test_everything_that_is_said_and_heard_is_in_it() -> None:
-    named = {message["name"] for message in DOCUMENT["components"]["messages"].values()}
-    assert named == set(schemas.names()) - NOT_OF_TABLES
-    assert {name.rpartition("/")[2] for name in named if "event/" in name} == set(EVENT_TYPES)
-    assert DOCUMENT["components"]["parameters"]["verb"]["enum"] == list(VERBS)
-    for name, channel in DOCUMENT["channels"].items():
-        used = [o for o in OPERATIONS.values() if o["channel"] == {"$ref": f"#/channels/{name}"}]
-        assert len(used) == 1
-        braces = re.findall(r"{(\w+)}", channel["address"])
-        assert channel["parameters"].keys() == set(braces)
+    assert run("--asyncapi", "--all")[0] == 2
 
 
 @each_case("message", DOCUMENT["components"]["messages"])
@@ -148,36 +110,6 @@ def test_every_example_passes(message: str) -> None:
         Draft202012Validator(schemas.schema_of(described["name"])).validate(example["payload"])
 
 
-@each_case("message", DOCUMENT["components"]["messages"])
-def test_what_is_wrong_does_not_pass(message: str) -> None:
-    described = DOCUMENT["components"]["messages"][message]
-    right = described["examples"][0]["payload"]
-    needed = follow(described["payload"])["required"]
-    assert needed
-    for field in needed:
-        wrong = {key: value for key, value in right.items() if key != field}
-        assert not validator(message).is_valid(wrong)
-        assert not validator(message).is_valid({**right, field: [{}]})
-
-
-def test_an_order_is_received_and_answered() -> None:
-    received = [each for each in OPERATIONS.values() if each["action"] == "receive"]
-    assert [follow(each["channel"])["title"] for each in received] == [
-        "cmd/{verb}",
-        "cmd/{verb}/{operator}",
-    ]
-    for operation in received:
-        assert follow(operation["reply"]["channel"])["title"] == "reply/{id}"
-        assert message_of(operation["reply"])["name"] == "reply"
-
-
-def test_what_is_for_staff_says_so() -> None:
-    for channel in DOCUMENT["channels"].values():
-        for_staff = {"name": "staff"} in channel["tags"]
-        assert for_staff == channel["title"].startswith("staff/")
-        assert for_staff == ("nobody but staff" in channel["description"])
-
-
 def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> None:
     board = RIGHTS.read_text(encoding="utf-8").partition("user board")[2].partition("\n\n")[0]
     filters = re.findall(r"^topic read shoe/v1/casino/\+/(.+)$", board, re.MULTILINE)
@@ -185,14 +117,6 @@ def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> N
     told = {re.sub(r"{\w+}", "{}", channel["title"]) for channel in DOCUMENT["channels"].values()}
     public = {topic for topic in told if not topic.startswith(("staff/", "cmd/", "reply/"))}
     assert {re.sub("^event/.*", "event/{}", topic) for topic in public} == readable
-
-
-def test_the_numbers_are_those_of_the_daemon() -> None:
-    for server in DOCUMENT["servers"].values():
-        mqtt = server["bindings"]["mqtt"]
-        assert mqtt["keepAlive"] == MqttSettings().keepalive
-        assert json.loads(mqtt["lastWill"]["message"])["state"] == "offline"
-        assert mqtt.get("sessionExpiryInterval") == (60 if not mqtt["cleanSession"] else None)
 
 
 @pytest.mark.mosquitto
@@ -207,7 +131,7 @@ def test_the_examples_are_taken_from_a_run(played: Played) -> None:
 @pytest.mark.mosquitto
 def test_what_a_real_daemon_says_is_what_stands_here(played: Played) -> None:
     assert len(played.messages) > 300
-    for said in played.messages:
+    for said in sample(played.messages, 4):
         check(said, operation_of(said.topic))
 
 

@@ -9,7 +9,6 @@ import contextlib
 import signal
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,10 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
 from tests.brokers import Listener, Mosquitto, Refusing, Relay, set_password, wait_for
-from tests.mqtt.memory_journal import QUICK, ROOT, Journal, Stored, publishing
+from tests.mqtt.memory_journal import QUICK, ROOT, Journal, Stored, every_protocol, publishing
 
 pytestmark = pytest.mark.mosquitto
 
@@ -119,43 +117,6 @@ def test_refused_replies_are_one_line_however_many_topics_they_have(strict: Stri
     assert len([log for log in logs if log["event"] == "publish_refused"]) == 1
 
 
-def test_a_refused_event_is_tried_slowly_and_alone(
-    strict: Strict, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[float] = []
-    whole = Connection.publish
-
-    def publish(connection: Connection, topic: str, *arguments: Any, **more: Any) -> int:  # noqa: ANN401
-        # As the publisher sees it: whoever looks on may be held up between two looks.
-        if topic.endswith("/card_dealt"):
-            tried.append(time.monotonic())
-        return whole(connection, topic, *arguments, **more)
-
-    monkeypatch.setattr(Connection, "publish", publish)
-    with publishing(strict.broker.port, Journal(30), **strict.papers) as publisher:
-        wait_for(lambda: publisher.health.last_error, "a refusal")
-        wait_for(lambda: publisher.health.in_flight == 0, "all answers")
-        window = len(tried)
-        wait_for(lambda: len(tried) >= window + 4, "four more")
-    # After the first window the waits are 0.4 s, each for one event.
-    assert all(later - sooner > 0.39 for sooner, later in pairwise(tried[window:]))
-
-
-def test_a_refused_document_is_tried_again(strict: Strict) -> None:
-    with (
-        board(strict) as listener,
-        publishing(strict.broker.port, Journal(), **strict.papers) as publisher,
-    ):
-        publisher.retain("device/shoe", b"{}", 0)
-        publisher.retain("state", b"{}", 0)
-        listener.wait("/status")
-        wait_for(lambda: "device" in (publisher.health.last_error or ""), "a refusal")
-        assert not listener.of("/device/shoe")
-        strict.allow(WRITE_ALL)
-        strict.broker.signal(signal.SIGHUP)
-        listener.wait("/device/shoe")
-
-
 def test_a_stop_waits_for_all_that_is_not_refused(strict: Strict) -> None:
     strict.allow(f"user table-7\ntopic write {ROOT}/#\ntopic deny {ROOT}/history\n")
     strict.broker.signal(signal.SIGHUP)
@@ -192,7 +153,7 @@ def test_wrong_papers_are_told_and_right_ones_are_taken_up(strict: Strict) -> No
         wait_for(lambda: journal.cursor == 3, "the cursor")
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@every_protocol
 def test_a_refused_subscription_to_orders_is_tried_again(tmp_path: Path, protocol: str) -> None:
     received: list[str] = []
     options = {"on_command": lambda verb, _message: received.append(verb)}
@@ -266,7 +227,9 @@ def test_an_event_above_the_packet_limit_waits_and_no_document_does(tmp_path: Pa
             wait_for(lambda: publisher.alarm, "an alarm")
             publisher.retain("state", b'{"seq":3}', 3)
             assert listener.wait("/state")[0].json == {"seq": 3}
-            assert (journal.cursor, publisher.health.queued) == (1, 2)
+            wait_for(
+                lambda: (journal.cursor, publisher.health.queued) == (1, 2), "the first event"
+            )
             assert f"{ROOT}/event/card_dealt: 2," in (publisher.health.refusal or "")
         # Nothing is published before there is a listener.
         gate.enter_context(relay.closed())
@@ -283,7 +246,7 @@ def test_an_event_above_the_packet_limit_waits_and_no_document_does(tmp_path: Pa
             ]
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@every_protocol
 def test_two_clients_with_one_id_are_noticed_and_slow_down(
     mosquitto: Mosquitto, protocol: str
 ) -> None:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import random
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from shoe_daemon.floor.table import LastContact, stale_at
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.result_notation import Result
-from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import documents, schemas
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.schemas import load_examples
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
-from shoe_daemon.table.public_documents import MAX_PAST_SHOES
 from tests.mqtt import make_examples
 
 PAGE = make_examples.PAGE.read_text(encoding="utf-8")
@@ -53,13 +44,6 @@ def test_its_tables_and_examples_are_those_of_the_document() -> None:
     assert sorted(messages_in_it) == sorted(named)
 
 
-def test_every_example_is_as_on_the_wire() -> None:
-    lines = "".join(blocks("json")).splitlines()
-    assert len(lines) >= len(CHANNELS)
-    for line in lines:
-        assert make_examples.dense(json.loads(line)) == line
-
-
 def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
     rows = re.findall(r"^\| `([a-z/<>]+)` \| (yes|no) \|", PAGE, re.MULTILINE)
     assert len(rows) == 13
@@ -75,19 +59,6 @@ def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
     assert "QoS 1" in section("Topics")
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        f"below {documents.SIZE_LIMIT // 1000} kB",
-        f"below {documents.LONG_LIMIT // 1000} kB",
-        f"every heartbeat ({MqttSettings().heartbeat} s)",
-        {12: "the last twelve shoes"}[MAX_PAST_SHOES],
-    ],
-)
-def test_its_numbers_are_ours(sentence: str) -> None:
-    assert sentence in section("Topics")
-
-
 def test_a_state_counts_for_as_long_as_the_display_lets_it() -> None:
     limits = re.findall(r"^\| (was|is) .* \| (\d+) s \|$", PAGE, re.MULTILINE)
     heartbeat = MqttSettings().heartbeat
@@ -99,39 +70,6 @@ def test_a_state_counts_for_as_long_as_the_display_lets_it() -> None:
     assert f"looks live for {copy} s at most" in section("How to build a display")
 
 
-def test_ninety_rounds_fit() -> None:
-    assert "Up to some ninety rounds nothing is left out" in section("Roads and history")
-    chance = random.Random(1)
-    options = documents.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
-    for _ in range(20):
-        outcomes = chance.choices(list(Outcome), [45, 45, 10], k=90)
-        results = [Result(each, natural=chance.random() < 0.34) for each in outcomes]
-        told = documents.road_map(results, options, shoe=1, seq=10_000, session="9f2c41d0")
-        assert json.loads(told)["left_out"] == 0
-
-
-def test_every_form_of_a_round_is_shown_by_its_fields() -> None:
-    fields = set(documents.History.__struct_fields__) | {
-        "partial",
-        "entered",
-        "voided",
-        "wins",
-    }
-    told = section("Roads and history")
-    for field in fields - {"rounds", "schema", "seq", "session", "shoe"}:
-        assert f"`{field}`" in told or f"**`{field}`**" in told, field
-
-
-def test_all_links_within_the_page_lead_somewhere() -> None:
-    headings = {
-        make_examples.anchor(each) for each in re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)
-    }
-    for anchor in re.findall(r"\]\(#([^)]+)\)", PAGE):
-        assert anchor in headings
-    for file in re.findall(r"\]\(([^)#]+)\)", PAGE):
-        assert (make_examples.PAGE.parent / file).exists(), file
-
-
 def test_the_configuration_is_one_and_shows_the_defaults() -> None:
     (block,) = blocks("toml")
     msgspec.convert(tomllib.loads(block)["mqtt"], MqttSettings)
@@ -139,9 +77,3 @@ def test_the_configuration_is_one_and_shows_the_defaults() -> None:
     defaults = MqttSettings()
     for field in ("protocol", "prefix", "keepalive", "heartbeat"):
         assert str(getattr(defaults, field)) == shown[field]
-
-
-@pytest.mark.parametrize("name", [*schemas.TABLE_MESSAGES, "event"])
-def test_every_topic_is_in_the_readme(name: str) -> None:
-    readme = Path(make_examples.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
-    assert f"| `{name}" in readme

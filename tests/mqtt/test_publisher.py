@@ -13,7 +13,7 @@ from shoe_daemon.mqtt.connection import Connection, MessageReceived
 from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, Refusing, wait_for
-from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
+from tests.mqtt.memory_journal import QUICK, ROOT, Journal, every_protocol, publishing
 
 pytestmark = pytest.mark.mosquitto
 
@@ -25,7 +25,7 @@ def lay_out(publisher: Publisher) -> None:
     publisher.retain("device/shoe", b'{"seq":3}', 3)
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@every_protocol
 def test_a_start_sends_events_then_documents_then_online(
     mosquitto: Mosquitto, listener: Listener, protocol: str
 ) -> None:
@@ -42,23 +42,7 @@ def test_a_start_sends_events_then_documents_then_online(
         assert listener.of("/status")[-1].json["name"] == "Table 7"
 
 
-def test_documents_are_retained_and_events_are_not(
-    mosquitto: Mosquitto, listener: Listener
-) -> None:
-    with publishing(mosquitto.port, Journal(3), prepare=lay_out):
-        listener.wait("/status")
-        with Listener(mosquitto.port, name="late") as late:
-            wait_for(lambda: len(late.messages) >= 4, "what is retained")
-            assert sorted(message.topic.removeprefix(f"{ROOT}/") for message in late.messages) == [
-                "alert/active",
-                "device/shoe",
-                "state",
-                "status",
-            ]
-            assert all(message.retain for message in late.messages)
-
-
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+@every_protocol
 def test_a_stop_says_stopping_then_what_is_left_then_offline(
     mosquitto: Mosquitto, listener: Listener, protocol: str
 ) -> None:
@@ -81,23 +65,6 @@ def test_a_stop_says_stopping_then_what_is_left_then_offline(
     assert listener.messages[-1].json["state"] == "offline"
 
 
-def test_staff_events_go_below_staff(mosquitto: Mosquitto, listener: Listener) -> None:
-    journal = Journal()
-    journal.add("staff_card_dealt")
-    with publishing(mosquitto.port, journal):
-        message = listener.wait("staff_card_dealt")[0]
-        assert message.topic == f"{ROOT}/staff/event/staff_card_dealt"
-
-
-def test_an_event_is_the_same_bytes_and_carries_nothing_else(
-    mosquitto: Mosquitto, listener: Listener
-) -> None:
-    journal = Journal(1)
-    with publishing(mosquitto.port, journal):
-        message = listener.wait("/card_dealt")[0]
-        assert (message.payload, message.expiry) == (journal.all[0].body, None)
-
-
 def test_events_go_out_when_they_are_told_not_at_the_next_look(
     mosquitto: Mosquitto, listener: Listener
 ) -> None:
@@ -111,21 +78,6 @@ def test_events_go_out_when_they_are_told_not_at_the_next_look(
             spans.append(listener.wait("/card_dealt", count)[-1].at - told)
     # Told right after a look, it would wait a second for the next one each time.
     assert sorted(spans)[10] < 0.5
-
-
-def test_a_document_follows_the_events_that_it_knows_of(
-    mosquitto: Mosquitto, listener: Listener
-) -> None:
-    journal = Journal()
-    with publishing(mosquitto.port, journal) as publisher:
-        listener.wait("/status")
-        for _ in range(200):
-            journal.add()
-        publisher.retain("state", b'{"seq":200}', 200)
-        publisher.notify(200)
-        listener.wait("/state")
-        assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 201))
-        assert listener.messages[-1].topic == f"{ROOT}/state"
 
 
 def test_of_a_document_only_the_newest_is_sent(mosquitto: Mosquitto, listener: Listener) -> None:
@@ -144,27 +96,6 @@ def test_of_a_document_only_the_newest_is_sent(mosquitto: Mosquitto, listener: L
         assert [message.json["n"] for message in listener.of("/state")] == [49]
 
 
-def test_no_more_than_twenty_messages_are_unacknowledged(
-    mosquitto: Mosquitto, listener: Listener
-) -> None:
-    journal = Journal()
-    with publishing(mosquitto.port, journal, keepalive=60) as publisher:
-        listener.wait("/status")
-        mosquitto.halt()
-        for _ in range(100):
-            publisher.notify(journal.add())
-        wait_for(lambda: publisher.health.in_flight == 20, "a full window")
-        turned = publisher.health.last_loop
-        wait_for(lambda: publisher.health.last_loop > turned, "another turn")
-        assert publisher.health.in_flight == 20
-        assert publisher.health.queued == 100
-        mosquitto.resume()
-        listener.wait("/card_dealt", 100)
-        assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 101))
-        wait_for(lambda: publisher.health.queued == 0, "all acknowledged")
-        assert journal.cursor == 100
-
-
 def test_the_heartbeat_sends_state_again_with_an_expiry(
     mosquitto: Mosquitto, listener: Listener
 ) -> None:
@@ -178,17 +109,6 @@ def test_the_heartbeat_sends_state_again_with_an_expiry(
         assert {message.expiry for message in messages} == {3}
         assert len(listener.of("/status")) == 1
         assert listener.of("/status")[0].expiry is None
-
-
-def test_orders_reach_the_daemon(mosquitto: Mosquitto, listener: Listener) -> None:
-    orders: list[tuple[str, MessageReceived]] = []
-    options = {"on_command": lambda *command: orders.append(command)}
-    with publishing(mosquitto.port, Journal(), options=options):
-        listener.wait("/status")
-        listener.publish(f"{ROOT}/cmd/new_shoe", b'{"id":"1"}')
-        wait_for(lambda: orders, "an order")
-        message = MessageReceived(f"{ROOT}/cmd/new_shoe", b'{"id":"1"}')
-        assert orders == [("new_shoe", message)]
 
 
 def test_a_retained_order_is_told_as_such(mosquitto: Mosquitto, listener: Listener) -> None:

@@ -25,19 +25,6 @@ def span_of_stop(publisher: Publisher, timeout: float) -> float:
 
 
 @pytest.mark.mosquitto
-def test_with_unacknowledged_messages(mosquitto: Mosquitto) -> None:
-    journal = Journal()
-    with publishing(mosquitto.port, journal) as publisher:
-        wait_for(lambda: publisher.health.connected, "a connection")
-        mosquitto.halt()
-        for _ in range(100):
-            publisher.notify(journal.add())
-        wait_for(lambda: publisher.health.in_flight == 20, "a full window")
-        assert span_of_stop(publisher, 1) < 1 + SLACK
-        assert not publisher.health.alive
-
-
-@pytest.mark.mosquitto
 def test_without_an_answer_to_offline_the_will_says_it(
     mosquitto: Mosquitto, listener: Listener
 ) -> None:
@@ -48,7 +35,8 @@ def test_without_an_answer_to_offline_the_will_says_it(
         for _ in range(20):
             publisher.notify(journal.add())
         wait_for(lambda: publisher.health.in_flight == 20, "a full window")
-        publisher.stop(0.2)
+        assert span_of_stop(publisher, 0.2) < SLACK
+        assert not publisher.health.alive
         mosquitto.resume()
         assert listener.wait("/status", 2)[-1].json["state"] == "offline"
 
@@ -121,14 +109,11 @@ def test_with_a_broker_that_never_answers() -> None:
             assert span_of_stop(publisher, 1) < 1 + SLACK
 
 
-def test_before_a_start() -> None:
+@pytest.mark.mosquitto
+def test_before_a_start_and_twice(mosquitto: Mosquitto) -> None:
     identity = TableIdentity("casino", "table-7", "start-1")
     publisher = Publisher(MqttSettings(), identity, Journal(), 0, lambda _: None)
     assert span_of_stop(publisher, 60) < SLACK
-
-
-@pytest.mark.mosquitto
-def test_twice(mosquitto: Mosquitto) -> None:
     with publishing(mosquitto.port, Journal()) as publisher:
         wait_for(lambda: publisher.health.connected, "a connection")
         publisher.stop()

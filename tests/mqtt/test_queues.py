@@ -16,7 +16,7 @@ from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
 from tests.volume import volume
 
-OK, NOBODY, NOT_AUTHORIZED = 0, 16, 0x87
+OK, NOT_AUTHORIZED = 0, 0x87
 
 
 class Bench:
@@ -78,23 +78,6 @@ def answers_of(messages: list[Message]) -> list[Message]:
     return [m for m in messages if m.is_answer]
 
 
-def test_the_cursor_waits_for_the_oldest_answer() -> None:
-    bench = Bench(3)
-    bench.send()
-    bench.answer(2)
-    bench.answer(3)
-    assert bench.events.cursor == 0
-    bench.answer(1)
-    assert bench.events.cursor == 3
-
-
-def test_nobody_listening_is_an_acknowledgement() -> None:
-    bench = Bench(1)
-    bench.send()
-    bench.answer(1, NOBODY)
-    assert (bench.events.cursor, bench.outbox.has_subscribers) == (1, False)
-
-
 def test_after_a_refusal_events_begin_again_at_the_cursor_one_first() -> None:
     bench = Bench(5, cursor=1)
     assert seqs(bench.send()) == [2, 3, 4, 5]
@@ -136,66 +119,15 @@ def test_a_refused_document_is_retried_ever_more_slowly_and_alone() -> None:
     assert sent == [(0, "event"), (0, "state"), (0, "device/shoe"), (0.2, "state"), (0.6, "state")]
 
 
-def test_documents_flow_while_events_are_refused() -> None:
-    bench = Bench(5)
-    bench.send()
-    bench.answer_all(NOT_AUTHORIZED)
-    bench.documents.put("state", b"{}", 5)
-    assert [message.suffix for message in bench.send()] == ["state"]
-
-
-def test_documents_do_not_wait_for_days_of_history() -> None:
+def test_documents_wait_for_a_second_of_history_and_not_for_days() -> None:
     bench = Bench(2000)
     bench.documents.put("state", b"{}", 2000)
     assert bench.send()[0].suffix == "state"
-
-
-def test_documents_wait_for_a_second_of_history() -> None:
     bench = Bench(900)
     bench.documents.put("state", b"{}", 900)
     for _ in range(45):
         assert {message.suffix for message in bench.send()} == {None}
         bench.answer_all()
-    assert [message.suffix for message in bench.send()] == ["state"]
-
-
-def test_documents_do_not_wait_for_a_journal_that_cannot_be_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object) -> list[Stored]:
-        raise OSError("on purpose")
-
-    bench = Bench(5)
-    monkeypatch.setattr(bench.journal, "events", fail)
-    bench.documents.put("state", b"{}", 5)
-    assert [message.suffix for message in bench.send()] == ["state"]
-    assert bench.errors == ["journal_not_readable"]
-
-
-def test_a_document_is_made_when_it_is_sent() -> None:
-    bench = Bench()
-    bench.documents.put("state", lambda moment: moment.encode(), 0)
-    assert [message.payload for message in bench.send()] == [b"now"]
-
-
-def test_only_status_is_sent_at_the_end() -> None:
-    bench = Bench(50)
-    bench.outbox.status_first = True
-    bench.documents.put("state", b"{}", 0)
-    bench.documents.put("status", b"stopping", 0)
-    assert bench.send()[0].payload == b"stopping"
-    bench.answer_all()
-    bench.outbox.status_only = True
-    bench.documents.put("status", b"offline", 0)
-    assert [message.payload for message in bench.send()] == [b"offline"]
-
-
-def test_documents_do_not_wait_for_events_when_a_stop_is_in_haste() -> None:
-    bench = Bench(50)
-    bench.send()
-    bench.documents.put("state", b"{}", 50)
-    bench.answer_all()
-    bench.outbox.skip_events = True
     assert [message.suffix for message in bench.send()] == ["state"]
 
 

@@ -22,6 +22,7 @@ from shoe_daemon.table.observations import AnyObservation, decode_observation, e
 from shoe_daemon.table.table import Table
 from tests.each_case import each_case
 from tests.mqtt.generated_messages import least, most, required
+from tests.volume import sample
 
 CHECKED_IN = Path(__file__).parents[2] / "docs" / "schema"
 CAPTURES = Path(__file__).parents[1] / "captures" / "angel-eye-ii"
@@ -40,19 +41,6 @@ def validator(name: str) -> Draft202012Validator:
 
 def check(name: str, payload: bytes) -> None:
     validator(name).validate(json.loads(payload))
-
-
-@each_case("name", schemas.names())
-def test_what_is_checked_in_is_what_the_types_say(name: str) -> None:
-    text = (CHECKED_IN / f"{name}.json").read_text(encoding="utf-8")
-    assert json.loads(text) == schemas.schema_of(name), (
-        "the types have changed: shoe-daemon schema --out docs/schema"
-    )
-
-
-def test_nothing_else_is_checked_in() -> None:
-    files = CHECKED_IN.rglob("*.json")
-    assert sorted(str(file.relative_to(CHECKED_IN))[:-5] for file in files) == schemas.names()
 
 
 @each_case("event_type", EVENT_TYPES)
@@ -79,7 +67,7 @@ def test_every_observation_passes(kind: type[Any]) -> None:
     check("observation", json.dumps(example).encode())
 
 
-@pytest.mark.parametrize("capture", ["open", "hidden", "overdraw-open", "noise-open"])
+@pytest.mark.parametrize("capture", sample(["hidden", "open", "overdraw-open", "noise-open"], 2))
 def test_what_a_shoe_says_passes(capture: str) -> None:
     table, seen = Table(), set()
     lines = (CAPTURES / f"{capture}.observations.jsonl").read_bytes().splitlines()
@@ -144,8 +132,11 @@ def test_the_command_writes_what_is_checked_in(tmp_path: Path) -> None:
         0,
         f"{len(schemas.names())} schemas below {tmp_path}\n",
     )
-    for file in tmp_path.rglob("*.json"):
-        assert file.read_bytes() == (CHECKED_IN / file.relative_to(tmp_path)).read_bytes()
+    assert contents(tmp_path) == contents(CHECKED_IN), "shoe-daemon schema --out docs/schema"
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*.json")}
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:

@@ -51,25 +51,6 @@ def deciding(*alerts: OpenAlert, **rules: object) -> Decisions:
     return decisions
 
 
-def test_an_irregularity_is_sent_once_and_again_until_it_is_closed() -> None:
-    decisions = deciding(open_alert(1), repeat_every=300)
-    assert sent(decisions, NOON) == [1]
-    assert sent(decisions, after(299)) == []
-    assert sent(decisions, after(300)) == [1]
-    notification = decisions.take("floor", after(600))
-    assert notification is not None
-    assert notification.alerts[0].repeat == 2
-    decisions.finish(notification, after(600), None)
-    decisions.set_alerts("casino", "table-7", ())
-    assert sent(decisions, after(900)) == []
-
-
-def test_without_repeats_it_is_sent_once() -> None:
-    decisions = deciding(open_alert(1), repeat_every=0)
-    assert sent(decisions, NOON) == [1]
-    assert sent(decisions, after(1e6)) == []
-
-
 def test_the_most_severe_come_first_and_the_rest_follows() -> None:
     alerts = [open_alert(number, severity=1 + number % 5) for number in range(1, 31)]
     decisions = deciding(*alerts)
@@ -87,15 +68,6 @@ def test_severity_and_tables_select() -> None:
     assert sent(deciding(*alerts, tables=("table-7",)), NOON) == [2, 1]
     assert sent(deciding(*alerts, tables=("casino.table-7",)), NOON) == [2, 1]
     assert sent(deciding(*alerts, tables=("other.table-7",)), NOON) == []
-
-
-def test_what_quiet_hours_hold_back_is_sent_after_them() -> None:
-    alerts = [open_alert(1, severity=3), open_alert(2, severity=4)]
-    decisions = deciding(*alerts, quiet_hours=(NIGHT,), repeat_every=0)
-    evening = NOON.replace(hour=23)
-    assert sent(decisions, evening) == [2]
-    assert sent(decisions, after(8.9 * 3600, evening)) == []
-    assert sent(decisions, after(9 * 3600, evening)) == [1]
 
 
 def test_quiet_hours_are_those_of_the_zone() -> None:
@@ -117,20 +89,9 @@ def test_quiet_hours_may_include_midnight(
     assert not any(hours.contains(dt.time(each)) for each in outside)
 
 
-@pytest.mark.parametrize("text", ["", "8-9", "24:00-08:00", "08:00-08:00", "08:60-09:00", "x"])
-def test_other_hours_are_invalid(text: str) -> None:
-    assert QuietHours.parse(text) is None
-
-
-def test_over_the_limit_alerts_wait_and_are_sent_together() -> None:
-    decisions = deciding(at_most=2)
-    for number in range(1, 6):
-        alerts = [open_alert(each) for each in range(1, number + 1)]
-        decisions.set_alerts("casino", "table-7", alerts)
-        expected = [number] if number <= 2 else []
-        assert sent(decisions, after(number)) == expected
-    assert sent(decisions, after(RATE_WINDOW_S)) == []
-    assert sorted(sent(decisions, after(RATE_WINDOW_S + 1))) == [1, 2, 3, 4, 5]
+def test_other_hours_are_invalid() -> None:
+    for text in ("", "8-9", "24:00-08:00", "08:00-08:00", "08:60-09:00", "x"):
+        assert QuietHours.parse(text) is None, text
 
 
 def test_a_failed_attempt_is_repeated_with_longer_and_longer_waits() -> None:
@@ -147,13 +108,6 @@ def test_a_failed_attempt_is_repeated_with_longer_and_longer_waits() -> None:
     assert (state.failures, state.error, state.failing_since) == (9, "refused", NOON.timestamp())
     assert sent(decisions, now) == [1]
     assert (state.failures, state.error, state.failing_since) == (0, None, None)
-
-
-def test_an_alert_that_is_closed_while_it_fails_is_not_sent() -> None:
-    decisions = deciding(open_alert(1))
-    assert sent(decisions, NOON, "refused") == [1]
-    decisions.set_alerts("casino", "table-7", ())
-    assert sent(decisions, after(60)) == []
 
 
 def test_what_was_sent_is_remembered_over_a_restart_and_a_lost_broker() -> None:

@@ -17,23 +17,16 @@ from shoe_daemon.mqtt.documents import ActiveAlerts, Status, encode_message
 from shoe_daemon.notify.config import load_notify
 from shoe_daemon.notify.service import topic_filters
 from shoe_daemon.settings.loader import has_section
-from tests.brokers import PATIENCE, Listener, Mosquitto, mosquitto, wait_for
+from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.commands.command_table import open_pit
 from tests.commands.test_hold_from import misdeal
-from tests.mqtt.sample_broker import SYSTEMD, SampleBroker
+from tests.each_case import each_case
+from tests.mqtt.sample_broker import SYSTEMD
 from tests.notify.open_alerts import open_alert
 from tests.notify.webhook_server import WebhookServer
 from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
 
-__all__ = ["mosquitto"]
-
 ROOT = "shoe/v1/casino/table-7"
-
-
-@pytest.fixture
-def webhook() -> Iterator[WebhookServer]:
-    with WebhookServer() as server:
-        yield server
 
 
 def configure(folder: Path, port: int, url: str, more: str = "", mqtt: str = "") -> Path:
@@ -101,26 +94,6 @@ def ids(webhook: WebhookServer) -> list[list[int]]:
 
 
 @pytest.mark.mosquitto
-def test_an_open_irregularity_is_sent_again_until_it_is_acknowledged(
-    tmp_path: Path, mosquitto: Mosquitto, table: Listener, webhook: WebhookServer
-) -> None:
-    config = configure(tmp_path / "n", mosquitto.port, webhook.url, "repeat_every = 1")
-    with running(config) as program:
-        publish(table, 1)
-        wait_for(lambda: len(webhook.received) >= 3, "two repeats")
-        first, second, third = webhook.accepted[:3]
-        assert [each["alerts"][0]["repeat"] for each in (first, second, third)] == [0, 1, 2]
-        assert first["alerts"][0]["name"] == "Baccarat 7"
-        publish(table)
-        wait_for(lambda: "0 open alerts" in program.manager.status, "the acknowledgement")
-        count = len(webhook.received)
-        publish(table, 2)
-        wait_for(lambda: len(webhook.received) > count, "the next one")
-        assert ids(webhook)[count] == [2]
-        program.stop()
-
-
-@pytest.mark.mosquitto
 def test_a_failure_is_shown_and_ends_by_itself(
     tmp_path: Path, mosquitto: Mosquitto, table: Listener, webhook: WebhookServer
 ) -> None:
@@ -142,6 +115,7 @@ def test_a_failure_is_shown_and_ends_by_itself(
         webhook.status = 204
         wait_for(lambda: "FAILS" not in program.manager.status, "the next attempt")
         assert ids(webhook) == [[1], [1]]
+        assert webhook.accepted[0]["alerts"][0]["name"] == "Baccarat 7"
         assert "shoe_notify_broker_connected" in figures.read_text()
         program.stop()
 
@@ -164,19 +138,7 @@ def test_a_restart_sends_nothing_twice(
 
 
 @pytest.mark.mosquitto
-def test_a_lost_broker_sends_nothing_and_is_shown(
-    tmp_path: Path, mosquitto: Mosquitto, table: Listener, webhook: WebhookServer
-) -> None:
-    config = configure(tmp_path / "n", mosquitto.port, webhook.url)
-    with running(config) as program:
-        wait_for(lambda: program.manager.status.startswith("0 open"), "the broker")
-        mosquitto.kill()
-        wait_for(lambda: "no broker, nothing is sent" in program.manager.status, "the loss")
-        program.stop()
-
-
-@pytest.mark.mosquitto
-def test_alerts_for_staff_are_never_received(
+def test_only_valid_public_alerts_are_sent_and_a_lost_broker_is_shown(
     tmp_path: Path, mosquitto: Mosquitto, table: Listener, webhook: WebhookServer
 ) -> None:
     config = configure(tmp_path / "n", mosquitto.port, webhook.url)
@@ -186,43 +148,15 @@ def test_alerts_for_staff_are_never_received(
     ]
     with running(config) as program:
         publish(table, 1, prefix="staff/")
-        publish(table, 2)
-        wait_for(lambda: webhook.received, "the public one")
-        assert "1 open alerts" in program.manager.status or ids(webhook) == [[2]]
-        assert ids(webhook) == [[2]]
-        program.stop()
-
-
-@pytest.mark.mosquitto
-def test_nonsense_at_the_broker_changes_nothing(
-    tmp_path: Path, mosquitto: Mosquitto, table: Listener, webhook: WebhookServer
-) -> None:
-    config = configure(tmp_path / "n", mosquitto.port, webhook.url)
-    with running(config) as program:
         for payload in (b"nonsense", b"{}", b"\xff", b'{"alerts":[{}],"seq":1,"session":"s"}'):
             table.publish(f"{ROOT}/alert/active", payload, retain=True)
         wait_for(lambda: "message_invalid" in program.log.read_text(), "a line in the log")
-        publish(table, 1)
-        wait_for(lambda: webhook.received, "the valid one")
+        publish(table, 2)
+        wait_for(lambda: webhook.received, "the public one")
+        assert ids(webhook) == [[2]]
+        mosquitto.kill()
+        wait_for(lambda: "no broker, nothing is sent" in program.manager.status, "the loss")
         program.stop()
-
-
-@pytest.mark.mosquitto
-def test_the_account_of_the_sample_is_enough(tmp_path: Path, webhook: WebhookServer) -> None:
-    folder = tmp_path / "broker"
-    folder.mkdir()
-    broker = SampleBroker(folder)
-    broker.add_account("notify")
-    broker.password_file("notify").chmod(0o600)
-    login = f'username = "notify"\npassword_file = "{broker.password_file("notify")}"'
-    config = configure(tmp_path / "n", broker.port, webhook.url, mqtt=login)
-    with broker, broker.listen("table-7") as table, running(config) as program:
-        publish(table, 1)
-        wait_for(lambda: webhook.received, "the message")
-        program.stop()
-        result = CliRunner().invoke(main, ["doctor", "--config", str(config)])
-        assert result.exit_code == 0, result.output
-        assert "2 filters are accepted, 1 retained documents" in result.output
 
 
 def test_a_test_message_reaches_every_recipient(tmp_path: Path, webhook: WebhookServer) -> None:
@@ -255,28 +189,8 @@ def test_the_sample_is_valid(tmp_path: Path) -> None:
         assert f"\nSetCredential={name}:\\n\n" in unit
 
 
-def test_the_sample_shows_every_key_and_its_default(tmp_path: Path) -> None:
-    text = (SYSTEMD / "notify.toml").read_text(encoding="utf-8")
-    whole = "\n".join(
-        line[1:] if line.startswith("#") and line[1:2] not in {" ", ""} else line
-        for line in text.splitlines()
-        if "password" not in line or line.startswith("# ")
-    )
-    for name in ("floor.secret", "duty.address"):
-        (tmp_path / name).write_text("x\n")
-    path = tmp_path / "notify.toml"
-    path.write_text(whole.split("[metrics]", maxsplit=1)[0])
-    floor, duty = load_notify(path).config.notify.to
-    for each in type(floor).__struct_fields__:
-        assert f"{each} = " in text
-    assert duty.severity == 4
-    plain = type(floor)(id="floor")
-    for each in ("severity", "repeat_every", "at_most", "quiet_severity"):
-        assert getattr(floor, each) == getattr(plain, each)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
+@each_case(
+    "line, reason",
     [
         ('address_file = "x"', "notify.to 'floor': expected exactly one of webhook and"),
         ('quiet_hours = ["8-9"]', "notify.to 'floor': quiet_hours: '8-9'; expected two times"),
@@ -325,7 +239,9 @@ def test_a_misdeal_at_a_real_table_is_sent_until_a_person_acknowledges_it(
     with open_pit(folder, mosquitto.port, "") as pit, running(config) as program:
         misdeal(pit)
         told = pit.of("event/irregularity")[0].json["data"]
-        wait_for(lambda: len(webhook.received) >= 2, "a message and a repeat")
+        wait_for(lambda: len(webhook.received) >= 3, "a message and two repeats")
+        repeats = [each["alerts"][0]["repeat"] for each in webhook.accepted[:3]]
+        assert repeats == [0, 1, 2]
         assert webhook.accepted[0]["alerts"][0]["alert"]["data"] == told
         assert pit.order("acknowledge", irregularity=told["id"])["ok"]
         wait_for(lambda: "0 open alerts" in program.manager.status, "the acknowledgement")

@@ -6,7 +6,6 @@ import datetime as dt
 import re
 import socket
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,12 +22,6 @@ PAGE = Path(__file__).parents[2] / "docs/notify.md"
 ONE = Notification("floor", (DueAlert(open_alert(1), 0),))
 SECRET_FILE = "floor.secret"  # noqa: S105 - the name of a file
 SECRET = "a long random secret"  # noqa: S105 - of a test
-
-
-@pytest.fixture
-def webhook() -> Iterator[WebhookServer]:
-    with WebhookServer() as server:
-        yield server
 
 
 def send(folder: Path, url: str, notification: Notification = ONE) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final, Self
 
 import pytest
@@ -160,10 +161,37 @@ class BootedDebian:
         return self._first != ""
 
 
-def make_debian(target: Path) -> DebianTree:
-    """Copy the cached tree; skip the test where it cannot be made."""
-    subprocess.run(["cp", "--archive", "--reflink=auto", cached_debian(), target], check=True)
-    return DebianTree(target)
+def make_debian() -> DebianTree:
+    """
+    Make a tree beside the cached one; skip the test where it cannot be made. Files below /usr,
+    which dpkg replaces and does not change, are links.
+    """
+    cached = cached_debian()
+    root = Path(mkdtemp(prefix="tree-", dir=_BUILD))
+    root.chmod(0o755)
+    for folder in cached.iterdir():
+        link = ["--link"] if folder.name == "usr" else []
+        subprocess.run(["cp", "--archive", *link, folder, root], check=True)
+    # Nothing here has to survive a power cut.
+    (root / "etc/dpkg/dpkg.cfg.d/tests").write_text("force-unsafe-io\n")
+    return DebianTree(root)
+
+
+def relabelled(package: Path, target: Path, *, without: str = "", **fields: str) -> Path:
+    """Build a package again, with other control fields or without a folder; return the target."""
+    with TemporaryDirectory(dir=target.parent) as folder:
+        tree = Path(folder, "tree")
+        subprocess.run(["dpkg-deb", "--raw-extract", package, tree], check=True)
+        if without:
+            shutil.rmtree(tree / without)
+        control = tree / "DEBIAN/control"
+        text = control.read_text()
+        for field, value in fields.items():
+            text = re.sub(rf"^{field}: .*", f"{field}: {value}", text, flags=re.MULTILINE)
+        control.write_text(text)
+        build = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build"]
+        subprocess.run([*build, tree, target], check=True, stdout=subprocess.DEVNULL)
+    return target
 
 
 def cached_debian(

@@ -84,18 +84,34 @@ NEXT_ROUND = """mosquitto_sub -V 5 -h 127.0.0.1 -C 1 -W 120 \\
 """
 
 
-@pytest.fixture
-def booted(packages: list[Path], tmp_path: Path) -> Iterator[BootedDebian]:
-    """Debian 12 in operation, with the packages in /mnt, and simulated shoes that are fast."""
-    with BootedDebian(packages[0].parent, tmp_path / "console") as system:
+@pytest.fixture(scope="module")
+def booted(
+    packages: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BootedDebian]:
+    """
+    Debian 12 in operation, with the packages in /mnt and a table with a simulated shoe that is
+    fast. All tests share it.
+    """
+    console = tmp_path_factory.mktemp("booted") / "console"
+    with BootedDebian(packages[0].parent, console) as system:
         folder = "/etc/systemd/system/shoe-simulator@.service.d"
         system.run(f"mkdir {folder}; echo '{FAST_SHOE}' > {folder}/fast.conf")
+        system.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
+        said = system.run(f"printf '471100\\n' | {INIT} --operator Maria")
+        assert "result    1 " in said
+        assert "orders    http://127.0.0.1:8080/pit" in said
         yield system
 
 
 def show(system: BootedDebian, field: str, unit: str = DAEMON) -> str:
     """Return a property of a unit."""
     return system.run(f"systemctl show --value --property {field} {unit}").strip()
+
+
+def log(system: BootedDebian, unit: str = DAEMON) -> str:
+    """Return what the present process of a unit has logged."""
+    run = f"_SYSTEMD_INVOCATION_ID={show(system, 'InvocationID', unit)}"
+    return system.run(f"journalctl --output=cat {run}")
 
 
 def check_it_plays(system: BootedDebian) -> None:
@@ -107,16 +123,12 @@ def check_it_plays(system: BootedDebian) -> None:
     assert "unchanged up to event" in system.run(f"shoe-daemon journal verify --refold {journal}")
 
 
-def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebian) -> None:
-    booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
-    said = booted.run(f"printf '471100\\n' | {INIT} --operator Maria")
-    assert "result    1 " in said
-    assert "orders    http://127.0.0.1:8080/pit" in said
+def test_a_table_plays_and_is_watched(booted: BootedDebian) -> None:
     check_it_plays(booted)
     assert booted.run(ORDER) == "hold True None\nresume True None\n"
     # The key that signs the journal arrives too, with everything that confines the service.
     assert "journal.key" in booted.run(f"ls /run/credentials/{DAEMON}")
-    assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={DAEMON}")
+    assert "file_unusable" not in log(booted)
     # `doctor` knows the identity of the running unit.
     told = booted.run("shoe-daemon doctor --config /etc/shoe-daemon/table-1.toml")
     own = "with a user of its own and the groups dialout: its devices are tried so"
@@ -132,27 +144,8 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebia
         assert "result 'watchdog'" in booted.run(f"journalctl --output=cat --unit={unit}")
     check_it_plays(booted)
 
-    # Without its credentials a unit runs all the same, and one line says what is missing.
-    booted.run(f"rm /etc/shoe-daemon/*.cred; systemctl restart {DAEMON} {DISPLAY}")
-    lacks = "the file of LoadCredential= in the unit is empty, or it is missing"
-    for unit, event, keys in (
-        (DAEMON, "file_unusable", ["mqtt.password_file", "journal.key_file"]),
-        (DISPLAY, "broker_lost", ["mqtt.password_file"]),
-    ):
-        booted.wait(f'systemctl show --property StatusText {unit} | grep -q "{lacks}"')
-        assert show(booted, "ActiveState", unit) == "active"
-        run = f"_SYSTEMD_INVOCATION_ID={show(booted, 'InvocationID', unit)}"
-        log = booted.run(f"journalctl --output=cat {run}").splitlines()
-        lines = [each for each in log if f'"event": "{event}"' in each]
-        for key, line in zip(keys, lines, strict=True):
-            assert f"{key}: " in line
-            assert lacks in line
-    assert "shoe: ok" in show(booted, "StatusText")
-
 
 def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian) -> None:
-    booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
-    booted.run(INIT)
     for unit, name in (("shoe-daemon@", "%i"), ("shoe-notify", "notify")):
         drop_in = f"/etc/systemd/system/{unit}.service.d"
         text = READERS.replace("FOLDER", f"/run/shoe-daemon/{name}")
@@ -170,7 +163,7 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     booted.run(f"! {as_others} cat {folder}/health.json")
     assert "shoe_cards_total" in booted.run(f"{as_nobody} cat {folder}/*.prom")
     assert json.loads(booted.run(f"{as_nobody} cat {folder}/health.json"))["table"] == "table-1"
-    booted.run(f"systemctl stop {DAEMON}; test ! -e {folder}")
+    booted.run(f"systemctl stop {DAEMON}; test ! -e {folder}; systemctl start {DAEMON}")
 
     # A reload needs /bin/kill, which this tree lacks.
     booted.run(
@@ -197,22 +190,42 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
 
 
 def test_the_display_reads_the_pictures_of_a_table_with_a_camera(booted: BootedDebian) -> None:
-    booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
-    booted.run(
-        f"echo a long password | {INIT} --display network --reader camera:/dev/video0 || true"
-    )
-    assert f'evidence = "{PICTURES}"' in booted.run("cat /etc/shoe-daemon/display.toml")
+    camera = "--display network --reader camera:/dev/video0 --root /root/camera"
+    booted.run(f"mkdir /root/camera; echo a long password | {INIT} {camera}")
+    etc = "/root/camera/etc"
+    assert f'evidence = "{PICTURES}"' in booted.run(f"cat {etc}/shoe-daemon/display.toml")
     folder = f"{PICTURES}/casino.table-1"
-    assert f'evidence = "{folder}"' in booted.run("cat /etc/shoe-daemon/table-1.toml")
+    assert f'evidence = "{folder}"' in booted.run(f"cat {etc}/shoe-daemon/table-1.toml")
     group = "SupplementaryGroups=shoe-evidence"
     paths = f"ReadWritePaths={PICTURES}"
-    drop_in = booted.run(f"cat /etc/systemd/system/{DAEMON}.d/50-init.conf")
+    drop_in = booted.run(f"cat {etc}/systemd/system/{DAEMON}.d/50-init.conf")
     assert group in drop_in
     assert paths in drop_in
-    assert group in booted.run(f"cat /etc/systemd/system/{DISPLAY}.d/50-init.conf")
+    assert group in booted.run(f"cat {etc}/systemd/system/{DISPLAY}.d/50-init.conf")
 
     write = f"mkdir -m 750 {folder} && umask 027 && echo a picture > {folder}/1.jpg"
     booted.run(f"{SERVICE} -p {group} -p {paths} sh -c '{write}'")
     assert booted.run(f"{SERVICE} -p {group} cat {folder}/1.jpg") == "a picture\n"
     for forbidden in (f"-p {group} touch {folder}/2.jpg", f"cat {folder}/1.jpg"):
         assert booted.run(f"{SERVICE} {forbidden} 2>&1 || echo no").endswith("no\n")
+
+
+def test_without_its_credentials_a_unit_runs_and_says_what_is_missing(
+    booted: BootedDebian,
+) -> None:
+    restart = f"systemctl restart {DAEMON} {DISPLAY}"
+    booted.run(f"mkdir /root/kept; mv /etc/shoe-daemon/*.cred /root/kept; {restart}")
+    lacks = "the file of LoadCredential= in the unit is empty, or it is missing"
+    for unit, event, keys in (
+        (DAEMON, "file_unusable", ["mqtt.password_file", "journal.key_file"]),
+        (DISPLAY, "broker_lost", ["mqtt.password_file"]),
+    ):
+        booted.wait(f'systemctl show --property StatusText {unit} | grep -q "{lacks}"')
+        assert show(booted, "ActiveState", unit) == "active"
+        logged = log(booted, unit).splitlines()
+        lines = [each for each in logged if f'"event": "{event}"' in each]
+        for key, line in zip(keys, lines, strict=True):
+            assert f"{key}: " in line
+            assert lacks in line
+    assert "shoe: ok" in show(booted, "StatusText")
+    booted.run(f"mv /root/kept/*.cred /etc/shoe-daemon; {restart}")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye import Mode, Settings, scenes
+from drivers.simulators.angel_eye import Settings, scenes
 from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon import __version__
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.journal.signatures import Signer
-from shoe_daemon.table.observations import Command, Observation, Session
+from shoe_daemon.table.events import Event
+from shoe_daemon.table.observations import CardDrawn, Command, Observation, Session
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import from_microseconds, to_microseconds
@@ -24,6 +29,8 @@ from shoe_daemon.table.times import from_microseconds, to_microseconds
 SITE, TABLE = "casino-north", "table-7"
 START = 1_795_291_200_000_000
 """Start of the tests: 21 November 2026, 20:00."""
+
+COUP = {"P1": "9H", "B1": "KD", "P2": "KS", "B2": "2C"}
 
 DECISION = 4.0
 """Seconds until the supervisor decides."""
@@ -37,6 +44,7 @@ class Writer:
 
     Attributes:
         rounds: The rounds dealt by the simulator.
+        events: The events of the last observations.
     """
 
     def __init__(
@@ -44,14 +52,16 @@ class Writer:
         path: Path,
         *,
         site: str = SITE,
+        table: str = TABLE,
         supervisor: str | None = "ann",
         signer: Signer | None = None,
     ) -> None:
-        self.journal = Journal.open(path, site, TABLE, durable=False, signer=signer)
-        self.site, self.supervisor = site, supervisor
+        self.journal = Journal.open(path, site, table, durable=False, signer=signer)
+        self.site, self.name, self.supervisor = site, table, supervisor
         self.table = Table()
         self.now = START
         self.rounds: list[DealtRound] = []
+        self.events: list[Event] = []
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +76,7 @@ class Writer:
         self.say(
             Session(
                 site=self.site,
-                table=TABLE,
+                table=self.name,
                 house=house,
                 policy=policy,
                 program=__version__,
@@ -79,12 +89,13 @@ class Writer:
     def say(self, *observations: Observation, after: float = 0.0) -> None:
         """Apply observations, some seconds after the last."""
         self.now += round(after * 1_000_000)
-        steps = []
+        steps, self.events = [], []
         for each in observations:
             stamped = replace(each, at=from_microseconds(self.now))
             if self.table.may_finish_shoe(stamped):
                 stamped = replace(stamped, chain_head=self.journal.head.hash.hex())
             events = self.table.apply(stamped)
+            self.events += events
             started = any(event.type == "shoe_started" for event in events)
             steps.append(Step(stamped, events, self.table.checkpoint() if started else None))
         self.journal.append([Entry(steps=steps)])
@@ -95,6 +106,11 @@ class Writer:
         refusal = self.table.refusal(order)
         assert refusal is None, refusal
         self.say(order, after=after)
+
+    def coup(self, after: float = 1.0) -> None:
+        """Draw four cards to their slots: Player 9, Banker 2."""
+        for slot, face in COUP.items():
+            self.say(CardDrawn(card=Card(face), slot=Slot(slot)), after=after)
 
     def deal(self, settings: Settings, *, decide: bool = True) -> None:
         """Deal a simulated scenario with its times."""
@@ -132,20 +148,26 @@ class Writer:
                 self.say(order)
 
 
-def shoe(path: Path, *, faults: Iterable[Fault] = (), shoes: int = 1, **settings: object) -> Path:
-    """Write a journal of some shoes; return its path."""
-    house = str(settings.pop("house", "chickasaw"))
-    wanted = Settings(shoes=shoes, faults=tuple(faults), **settings)  # type: ignore[arg-type]  # as the test says
-    with Writer(path) as writer:
-        writer.session(house)
-        writer.deal(wanted)
+def shoe(
+    path: Path,
+    *,
+    faults: Iterable[Fault] = (),
+    house: str = "chickasaw",
+    table: str = TABLE,
+    **settings: object,
+) -> Path:
+    """Write a journal of one shoe or some; return its path."""
+    wanted = Settings(faults=tuple(faults), **{"shoes": 1, **settings})  # type: ignore[arg-type]  # as the test says
+    path.write_bytes(_journal(wanted, house, table))
     return path
 
 
-def open_mode(**settings: object) -> dict[str, object]:
-    return {"mode": Mode.OPEN, **settings}
-
-
-def truth(writer: Writer, number: int) -> Iterator[DealtRound]:
-    """Yield the rounds dealt in a shoe."""
-    yield from (dealt for dealt in writer.rounds if dealt.shoe == number)
+@cache
+def _journal(settings: Settings, house: str, table: str) -> bytes:
+    """Return the file of a journal: tests share it, because a shoe takes a second."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal"
+        with Writer(path, table=table) as writer:
+            writer.session(house)
+            writer.deal(settings)
+        return path.read_bytes()

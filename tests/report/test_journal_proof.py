@@ -22,7 +22,7 @@ from shoe_daemon.report.page import shoe_page
 from shoe_daemon.table import events
 from shoe_daemon.table.observations import Session
 from tests.journal.signing_keys import signing_key
-from tests.report.report_shoes import SITE, TABLE, Writer
+from tests.report.report_shoes import SITE, TABLE, Writer, shoe
 
 SHOES = 4
 
@@ -30,10 +30,7 @@ SHOES = 4
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """The journal of two shoes."""
-    with Writer(tmp_path / "journal") as writer:
-        writer.session()
-        writer.deal(Settings(shoes=2, seed=3))
-    return tmp_path / "journal"
+    return shoe(tmp_path / "journal", shoes=2, seed=3)
 
 
 @pytest.fixture(params=[True, False], ids=["signed", "unsigned"])
@@ -67,8 +64,8 @@ def found_at(path: Path, head: str) -> str | None:
 
 
 def test_the_hashes_stand_in_the_journal(path: Path) -> None:
-    for shoe in ("1", "2"):
-        found = proof(path, shoe)
+    for number in ("1", "2"):
+        found = proof(path, number)
         assert found_at(path, found["head"]) == f"event {found['last_event']}"
         assert found["published_at"] == found_at(path, found["published"]) is not None
         assert (found["chain"], found["broken"]) == ("good", None)
@@ -136,15 +133,15 @@ def changed(path: Path, event: int) -> Path:
 def test_a_shoe_is_verified_from_the_last_proof_before_it(long: Path) -> None:
     firsts = starts(long)
     is_signed = proof(long, "2")["signature"] is not None
-    for shoe in range(3, SHOES + 1):
-        found = proof(long, str(shoe))
+    for number in range(3, SHOES + 1):
+        found = proof(long, str(number))
         done = found["verified"]
-        assert firsts[shoe - 2] < done["first"] <= found["first_event"] == firsts[shoe - 1]
+        assert firsts[number - 2] < done["first"] <= found["first_event"] == firsts[number - 1]
         # A shoe that was replaced is signed with the start of the next one.
         assert 0 <= done["last"] - found["last_event"] < 5
         assert done["after"] == ("signature" if is_signed else "shoe")
         for event in (1, done["first"] - 1, done["first"], done["last"], done["last"] + 1):
-            broken = proof(changed(long, event), str(shoe))["chain"] == "broken"
+            broken = proof(changed(long, event), str(number))["chain"] == "broken"
             assert broken is (done["first"] <= event <= done["last"])
     text = " ".join(run("shoe", long, str(SHOES)).stdout.split())
     done = proof(long, str(SHOES))["verified"]

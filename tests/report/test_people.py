@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
 from random import Random
@@ -16,6 +15,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.report.figures import ShiftReport
 from shoe_daemon.report.people import refusal_code
 from shoe_daemon.report.shift_page import shift_page
 from shoe_daemon.report.shift_text import shift_csv, shift_text
@@ -25,6 +25,7 @@ from shoe_daemon.table.observations import CardDrawn, Command
 from shoe_daemon.table.options import RoundEnd
 from tests.report.report_shoes import START, Writer
 from tests.report.test_shift_report import deal, moment, shift
+from tests.volume import volume
 
 PEOPLE = ("ann", "bob", None)
 CHANGES = (*("correct_card",) * 4, "enter_result", "void_round", "undo")
@@ -77,10 +78,8 @@ class Supervisors:
         return Command(name=name, operator=who, **fields)  # type: ignore[arg-type]  # as above
 
     def _decide(self, command: Command, seq: int) -> None:
-        with self.writer.journal.reader() as reader:
-            lines = [json.loads(each) for each in reader.event_lines()]
-        now = lines[-1]["at"]
-        place = next((e["shoe"], e["round"]) for e in lines if e["at"] == now and e["round"])
+        places = ((each.shoe, each.round) for each in self.writer.events)
+        place = next((shoe, number) for shoe, number in places if shoe and number)
         made = Made(command.operator, place, command.slot, seq)
         is_card = command.slot is not None
         earlier = [each for each in self.made if each.place == place]
@@ -99,74 +98,61 @@ class Supervisors:
         self.made = [each for each in self.made if each.seq in standing]
 
 
-@pytest.fixture
-def by_hand(tmp_path: Path) -> Iterator[Writer]:
-    with Writer(tmp_path / "journal") as writer:
-        writer.session("seven-feathers", round_end=RoundEnd.RULES)
-        writer.order("new_shoe")
-        yield writer
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_commands_are_those_of_an_independent_count(by_hand: Writer, seed: int) -> None:
-    random = Random(seed)
-    people = Supervisors(by_hand, random)
+def play(writer: Writer, random: Random) -> Supervisors:
+    """Deal two shoes with random commands, and refusals of the table's own."""
+    writer.session("seven-feathers", round_end=RoundEnd.RULES)
+    people = Supervisors(writer, random)
     for number in range(12):
-        if number == 6:
-            by_hand.order("new_shoe", after=2)
+        if number in {0, 6}:
+            writer.order("new_shoe", after=2)
             people.made.clear()
         if random.random() < 0.7:
-            deal(by_hand)
+            deal(writer)
         else:
-            by_hand.say(CardDrawn(card=Card("9H")), after=1)
+            writer.say(CardDrawn(card=Card("9H")), after=1)
         for _ in range(random.randrange(7)):
             people.act()
         if random.random() < 0.4:
             pin = make_detail(random.choice(("refused_wrong_pin", "refused_too_many")))
-            by_hand.say(Command(name="undo", operator="bob", refused=pin.text), after=1)
-    end = (by_hand.now - START) / 1_000_000 + 1
-    cut = random.uniform(0, end)
-    with JournalReader(by_hand.journal.path) as reader:
-        log = [json.loads(each) for each in reader.observation_lines()]
-    for first, last in ((0, end), (0, cut), (cut, end)):
-        report = shift(by_hand.journal.path, first, last)
-        assert report.commands is not None
-        commands = [
-            each
-            for each in log
-            if each["type"] == "command" and moment(first) <= each["at"] < moment(last)
-        ]
-        refused = [each for each in commands if "refused" in each]
-        assert report.commands.given == len(commands) - len(refused)
-        assert report.commands.refused == len(report.refused) == len(refused)
-        assert report.commands.wrong_pins == sum(e["refused"] == "wrong PIN" for e in refused)
-        expected = [
-            who for at, who in people.taken_back if moment(first) <= moment(at) < moment(last)
-        ]
-        assert [each.operator for each in report.reversals] == expected
-        by_name = Counter(each.get("operator") for each in commands if "refused" not in each)
-        assert {p.operator: p.commands.given for p in report.people if p.commands.given} == by_name
-        of = report.people
-        assert sum(each.commands.refused for each in of) == len(refused)
-        assert Counter(expected) == Counter(
-            {str(p.operator): p.commands.reversals for p in of if p.commands.reversals}
-        )
+            writer.say(Command(name="undo", operator="bob", refused=pin.text), after=1)
+    return people
 
 
-def test_the_random_logs_have_reversals_of_each_kind(tmp_path: Path) -> None:
-    kinds = set()
-    for seed in range(8):
-        with Writer(tmp_path / str(seed)) as writer:
-            writer.session("seven-feathers", round_end=RoundEnd.RULES)
-            writer.order("new_shoe")
-            people = Supervisors(writer, Random(seed))
-            for _ in range(12):
-                deal(writer)
-                for _ in range(3):
-                    people.act()
-        report = shift(tmp_path / str(seed), 0, 9999)
-        kinds |= {(each.command, each.by) for each in report.reversals}
-    assert {by for _, by in kinds} >= {"undo", "void_round", "correct_card"}
+def check(report: ShiftReport, commands: list[dict[str, object]], expected: list[str]) -> None:
+    """Compare a report with the commands of its time, and with who took a decision back."""
+    assert report.commands is not None
+    refused = [each for each in commands if "refused" in each]
+    assert report.commands.given == len(commands) - len(refused)
+    assert report.commands.refused == len(report.refused) == len(refused)
+    assert report.commands.wrong_pins == sum(e["refused"] == "wrong PIN" for e in refused)
+    assert [each.operator for each in report.reversals] == expected
+    by_name = Counter(each.get("operator") for each in commands if "refused" not in each)
+    assert {p.operator: p.commands.given for p in report.people if p.commands.given} == by_name
+    assert sum(each.commands.refused for each in report.people) == len(refused)
+    assert Counter(expected) == Counter(
+        {str(p.operator): p.commands.reversals for p in report.people if p.commands.reversals}
+    )
+
+
+def test_commands_are_those_of_an_independent_count(tmp_path: Path) -> None:
+    reversed_by = set()
+    for seed in range(volume(3, 8)):
+        random, path = Random(seed), tmp_path / str(seed)
+        with Writer(path) as writer:
+            people = play(writer, random)
+        with JournalReader(path) as reader:
+            log = [json.loads(each) for each in reader.observation_lines()]
+        commands = [each for each in log if each["type"] == "command"]
+        end = (writer.now - START) / 1_000_000 + 1
+        cut = random.uniform(0, end)
+        for first, last in ((0, end), (0, cut), (cut, end)):
+            begin, until = moment(first), moment(last)
+            report = shift(path, first, last)
+            inside = [each for each in commands if begin <= each["at"] < until]
+            back = [who for at, who in people.taken_back if begin <= moment(at) < until]
+            check(report, inside, back)
+            reversed_by |= {each.by for each in report.reversals}
+    assert reversed_by >= {"undo", "void_round", "correct_card"}
 
 
 def test_times_to_decide_are_those_from_irregularity_to_its_end(by_hand: Writer) -> None:
@@ -244,16 +230,3 @@ def test_alike_refusals_are_one_line_and_many_are_cut(by_hand: Writer) -> None:
     assert "\n\n\n" not in text
     assert max(map(len, text.splitlines())) <= COLUMNS
     assert "6 more: --json has all of them." in shift_page(report, UTC)
-
-
-def test_a_shift_without_people_has_no_table_of_them(tmp_path: Path) -> None:
-    with Writer(tmp_path / "journal") as writer:
-        writer.session("seven-feathers", round_end=RoundEnd.RULES)
-        deal(writer)
-    report = shift(tmp_path / "journal", 0, 999)
-    text = shift_text(report, UTC)
-    assert "PEOPLE" not in text
-    assert "REFUSED" not in text
-    assert "\n\n\n" not in text
-    assert "0 carried out, 0 refused; 0 decisions taken back" in " ".join(text.split())
-    assert "<h2>People</h2>" not in shift_page(report, UTC)

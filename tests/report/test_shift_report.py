@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -36,9 +36,10 @@ from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Lock
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import from_microseconds, to_microseconds
-from tests.report import report_shoes
+from tests.each_case import each_case
 from tests.report.report_shoes import DECISION, SITE, START, TABLE, Writer, shoe
 from tests.report.test_html_report import HOSTILE, read
+from tests.volume import volume
 
 HOUR = 3_600_000_000
 FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
@@ -66,17 +67,9 @@ def deal(writer: Writer, after: float = 1.0, between: float = 1.0) -> None:
         writer.say(CardDrawn(card=Card(face)), after=between if number else after)
 
 
-@pytest.fixture
-def by_hand(tmp_path: Path) -> Iterator[Writer]:
-    with Writer(tmp_path / "journal") as writer:
-        writer.session("seven-feathers", round_end=RoundEnd.RULES)
-        writer.order("new_shoe")
-        yield writer
-
-
 @pytest.mark.parametrize("mode", list(Mode))
 def test_the_figures_are_those_of_an_independent_count(tmp_path: Path, mode: Mode) -> None:
-    path = shoe(tmp_path / "journal", faults=FAULTS, fault_rate=0.3, shoes=3, seed=5, mode=mode)
+    path = shoe(tmp_path / "journal", faults=FAULTS, fault_rate=0.3, shoes=2, seed=5, mode=mode)
     report = shift(path, 1800, 5400)
     with JournalReader(path) as reader:
         lines = [json.loads(each) for each in reader.event_lines()]
@@ -113,15 +106,7 @@ def test_the_figures_are_those_of_an_independent_count(tmp_path: Path, mode: Mod
         name: sum(data["outcome"] == name for data in valid) for name in Outcome
     }
     assert sum(each.rounds for each in report.hours) == len(valid)
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_all_cards_that_left_the_shoe_are_counted(tmp_path: Path, mode: Mode) -> None:
-    path = shoe(tmp_path / "journal", faults=FAULTS, fault_rate=0.2, shoes=2, seed=8, mode=mode)
-    with JournalReader(path) as reader:
-        lines = [json.loads(each) for each in reader.event_lines()]
     counted = [each["data"] for each in lines if each["type"] == "staff_composition"]
-    assert len(counted) == 2
     out = sum(sum(data["read"].values()) + data["unread"] for data in counted)
     assert shift(path, 0, 20_000).all.cards == out
 
@@ -138,7 +123,7 @@ def test_two_shifts_add_up_wherever_they_meet(tmp_path: Path) -> None:
             counted[name] = getattr(figures.rounds, name)
         return counted
 
-    for cut in range(200, 4000, 333):
+    for cut in range(200, 4000, volume(950, 333)):
         early, late = shift(path, 0, cut), shift(path, cut, 20_000)
         assert values(early) + values(late) == values(whole), cut
         # The early shift ends with its last card or result.
@@ -234,13 +219,6 @@ def test_the_checkpoint_of_a_shoe_has_the_same_dealer_and_readers_as_all_events_
         assert report.availability.outages[0].cause == "locked"
 
 
-def test_without_dealers_there_is_no_table_of_them(by_hand: Writer) -> None:
-    deal(by_hand)
-    report = shift(by_hand.journal.path, 0, 100)
-    assert report.dealers == ()
-    assert "signed on" not in shift_text(report, UTC)
-
-
 def test_held_results_are_counted_where_they_were_held(tmp_path: Path) -> None:
     with Writer(tmp_path / "journal") as writer:
         writer.session("seven-feathers", round_end=RoundEnd.RULES, hold_from=3)
@@ -301,7 +279,14 @@ def test_a_card_proves_that_a_reader_without_link_reports_works(by_hand: Writer)
     assert (found.working, found.unknown) == (90, 10)
 
 
-def test_a_shift_without_rounds(by_hand: Writer) -> None:
+def test_a_shift_without_rounds(by_hand: Writer, tmp_path: Path) -> None:
+    with Writer(tmp_path / "empty"):
+        pass
+    report = shift(tmp_path / "empty", 0, 1000)
+    assert report.tables[0].proof is None
+    assert report.availability.unknown == 1000
+    assert "worked not known" in shift_text(report, UTC)
+    read(shift_page(report, UTC))
     deal(by_hand)
     for start, end in ((-2000, -1000), (5000, 6000)):
         report = shift(by_hand.journal.path, start, end)
@@ -313,25 +298,20 @@ def test_a_shift_without_rounds(by_hand: Writer) -> None:
         assert len(list(csv.reader(shift_csv(report).splitlines()))) == 3
 
 
-def test_a_journal_without_events(tmp_path: Path) -> None:
-    with Writer(tmp_path / "journal"):
-        pass
-    report = shift(tmp_path / "journal", 0, 1000)
-    assert report.tables[0].proof is None
-    assert report.availability.unknown == 1000
-    assert "worked not known" in shift_text(report, UTC)
-    read(shift_page(report, UTC))
-
-
 @pytest.fixture
-def floor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def floor(tmp_path: Path) -> list[Path]:
     """Return the journals of three tables."""
-    paths = []
-    for number in (1, 2, 3):
-        monkeypatch.setattr(report_shoes, "TABLE", f"table-{number}")
-        path = tmp_path / f"table-{number}.db"
-        paths.append(shoe(path, faults=FAULTS, fault_rate=0.2, seed=number))
-    return paths
+    return [
+        shoe(
+            tmp_path / f"{number}.db",
+            faults=FAULTS,
+            fault_rate=0.2,
+            rounds=30,
+            seed=number,
+            table=f"table-{number}",
+        )
+        for number in (1, 2, 3)
+    ]
 
 
 WHEN = ("--from", "2026-11-21T20:00", "--to", "2026-11-21T22:00", "--time-zone", "UTC")
@@ -418,8 +398,8 @@ def test_one_table_has_one_journal(floor: Sequence[Path], tmp_path: Path) -> Non
     assert run(floor[0], floor[0], *WHEN).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@each_case(
+    "arguments, message",
     [
         (("--from", "20:00"), "--from 20:00: expected a date and a time"),
         (("--from", "0001-01-01T00:00:00+23:59"), "00+23:59: expected a date and a time"),
@@ -433,7 +413,7 @@ def test_one_table_has_one_journal(floor: Sequence[Path], tmp_path: Path) -> Non
 def test_wrong_options_are_refused_in_a_line(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    result = run(shoe(tmp_path / "journal", rounds=2), *arguments)
+    result = run(shoe(tmp_path / "journal", rounds=3), *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
@@ -559,11 +539,8 @@ def test_the_limits_of_a_share() -> None:
 
 
 @pytest.mark.parametrize("space", ["", " ", "\t", "\r\n", "\u200b", "\ufeff", "\u3000\x00"])
-@pytest.mark.parametrize("sign", "=+-@＝＋－＠")  # noqa: RUF001 - full-width ones
-def test_no_cell_is_a_formula(space: str, sign: str) -> None:
-    assert csv_cell(f"{space}{sign}1+1") == f"'{space}{sign}1+1"
-
-
-@pytest.mark.parametrize("text", ["", " ", "Maria", "1-2", "何-1", "'=1"])
-def test_another_cell_is_as_it_was(text: str) -> None:
-    assert csv_cell(text) == text
+def test_no_cell_is_a_formula(space: str) -> None:
+    for sign in "=+-@＝＋－＠":  # noqa: RUF001 - full-width ones
+        assert csv_cell(f"{space}{sign}1+1") == f"'{space}{sign}1+1"
+    for text in ("", " ", "Maria", "1-2", "何-1", "'=1"):
+        assert csv_cell(text) == text

@@ -30,7 +30,7 @@ def run() -> Iterator[Run]:
         def start(
             config: Path, *, patch: str = "", address: str = "", **environment: str
         ) -> DaemonProcess:
-            daemon = DaemonProcess(config, patch=patch, address=address)
+            daemon = DaemonProcess(config, patch=patch, address=address, forked=True)
             return daemons.enter_context(daemon).start(**environment)
 
         yield start

@@ -11,7 +11,7 @@ from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.observations import Command
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.service.conftest import Run
-from tests.service.daemon_process import DaemonProcess, Shoe, cli, configure
+from tests.service.daemon_process import Shoe, cli, configure
 
 pytestmark = pytest.mark.mosquitto
 
@@ -33,15 +33,6 @@ def box(tmp_path: Path) -> Iterator[Shoe]:
         yield box
 
 
-@pytest.fixture
-def table(tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe, box: Shoe) -> DaemonProcess:
-    readers = READERS.format(cards=shoe.link, box=box.link)
-    table = run(configure(tmp_path / "t", readers, port=mosquitto.port)).wait_ready()
-    shoe.wait_heard()
-    box.wait_heard()
-    return table
-
-
 def deal(shoe: Shoe, listener: Listener, number: int, *cards: str) -> None:
     """Scan cards, and wait until so many are dealt."""
     for card in cards:
@@ -49,10 +40,13 @@ def deal(shoe: Shoe, listener: Listener, number: int, *cards: str) -> None:
     listener.wait("event/card_dealt", number)
 
 
-def test_a_round_of_buttons(
-    table: DaemonProcess, listener: Listener, shoe: Shoe, box: Shoe
+def test_a_round_of_buttons(  # noqa: PLR0913, PLR0917 - fixtures
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe, box: Shoe
 ) -> None:
-    box.send(b"O\r\nN\r\n")
+    readers = READERS.format(cards=shoe.link, box=box.link)
+    table = run(configure(tmp_path / "t", readers, port=mosquitto.port)).wait_ready()
+    shoe.wait_heard()
+    box.wait_heard().send(b"O\r\nN\r\n")
     listener.wait("event/betting_closed")
     deal(shoe, listener, 4, "9S", "2H", "KD", "10C")
     box.send(b"P\r\n")
@@ -65,19 +59,6 @@ def test_a_round_of_buttons(
     box.send(b"P\r\n")
     (raised,) = listener.wait("event/irregularity")
     assert raised.json["data"]["kind"] == "result_mismatch"
-    assert table.stop() == 0
-
-
-def test_a_card_while_bets_are_open_is_premature(
-    table: DaemonProcess, listener: Listener, shoe: Shoe, box: Shoe
-) -> None:
-    box.send(b"O\r\n")
-    wait_for(
-        lambda: any(each.json["betting"] == "open" for each in listener.of("/state")), "the bets"
-    )
-    deal(shoe, listener, 1, "9S")
-    (raised,) = listener.wait("event/irregularity")
-    assert raised.json["data"]["kind"] == "premature_draw"
     assert table.stop() == 0
 
 

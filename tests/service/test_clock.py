@@ -32,13 +32,6 @@ def times() -> Times:
     return Times()
 
 
-def test_it_gives_the_wall_clocks_time_in_milliseconds(times: Times) -> None:
-    clock = times.clock()
-    assert clock.at() == "2026-11-21T12:00:00.000Z"
-    times.pass_by(0.1239)
-    assert clock.at() == "2026-11-21T12:00:00.123Z"
-
-
 def test_a_moment_is_that_of_the_last_byte_not_of_its_handling(times: Times) -> None:
     clock, received = times.clock(), times.monotonic
     times.pass_by(2)
@@ -80,14 +73,6 @@ def test_a_short_span_is_exact_while_the_wall_clock_is_behind(times: Times, afte
         before = now
 
 
-def test_put_forward_it_follows(times: Times) -> None:
-    clock = times.clock()
-    times.wall += HOUR
-    assert clock.at() == "2026-11-21T12:00:00.000Z"
-    clock.set()
-    assert clock.at() == "2026-11-21T13:00:00.000Z"
-
-
 @pytest.mark.parametrize("jump", [-HOUR, HOUR])
 def test_a_span_is_not_changed_by_the_wall_clock(times: Times, jump: int) -> None:
     clock = times.clock()
@@ -97,13 +82,6 @@ def test_a_span_is_not_changed_by_the_wall_clock(times: Times, jump: int) -> Non
     assert clock.until(due) == pytest.approx(2)
     times.pass_by(5)
     assert clock.until(due) == 0
-
-
-def test_a_small_difference_is_left_alone(times: Times) -> None:
-    clock = times.clock()
-    times.wall += SECOND // 2
-    clock.set()
-    assert clock.at() == "2026-11-21T12:00:00.000Z"
 
 
 def test_a_restart_goes_on_after_the_last_moment(times: Times) -> None:

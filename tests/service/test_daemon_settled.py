@@ -5,9 +5,6 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver import Frame
-from drivers.reader_thread import Reader
 from drivers.simulators.angel_eye import Settings, scenario
 from drivers.simulators.lines import PtyLine
 from shoe_daemon.config.sections import Config, JournalSettings, ReaderSettings
@@ -17,33 +14,6 @@ from shoe_daemon.table import Event
 from tests.brokers import PATIENCE, wait_for
 
 DEALT = scenario(Settings(rounds=3, seed=1))
-
-
-def test_a_reader_is_busy_until_its_sink_has_taken_what_was_read() -> None:
-    free = threading.Event()
-    taken: list[Frame] = []
-
-    def sink(frame: Frame) -> None:
-        if frame.raw:
-            assert free.wait(PATIENCE)
-        taken.append(frame)
-
-    line = PtyLine()
-    reader = Reader("shoe", AngelEyeII(), line.address, AngelEyeII.line, sink)
-    reader.start()
-    try:
-        wait_for(lambda: taken)
-        assert not reader.busy
-        line.send(DEALT.stream(), threading.Event())
-        wait_for(lambda: reader.busy)
-        free.set()
-        wait_for(lambda: reader.counts.bytes == len(DEALT.stream()) and not reader.busy)
-        assert len(taken) == 1 + reader.counts.frames
-    finally:
-        free.set()
-        reader.stop()
-        reader.join(PATIENCE)
-        line.close()
 
 
 def test_a_daemon_is_settled_when_what_was_read_is_on_disk_and_told(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.mosquitto
 
 ALARM = "Nothing can be recorded, so no round goes on: "
 FULL = "the disk is full [SQLITE_FULL]"
-ROUNDS = 400
+ROUNDS = 250
 SHOE = ("--mode", "open", "--seed", 5, "--speed", 0, "--rounds")
 """As fast as the daemon reads: a daemon that does not read holds this shoe back."""
 
@@ -83,7 +83,7 @@ def test_rounds_stop_with_an_alarm_and_go_on_when_there_is_room(
     tmp_path: Path, disk: Path, run: Run, mosquitto: Mosquitto, listener: Listener
 ) -> None:
     with simulated_shoe(tmp_path / "shoe", *SHOE, ROUNDS) as shoe:
-        ballast = fill(disk, leave=1_000_000)
+        ballast = fill(disk, leave=500_000)
         daemon = run(table_on(disk, tmp_path / "table", mosquitto.port), patch=QUICK).wait_ready()
         daemon.journal = disk / "journal.db"
         wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")

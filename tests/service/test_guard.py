@@ -119,14 +119,6 @@ def test_a_card_that_cannot_be_applied_is_journaled_and_left_out(
     journal_checks.check_replay(bench.journal, tmp_path)
 
 
-@pytest.mark.usefixtures("poisoned")
-def test_the_other_observations_of_the_frame_are_applied(bench: Bench) -> None:
-    seen = bench.see(card("9S", "P1"), card(POISON, "B1"), card("KD", "P2"))
-    assert seen.count("card_dealt") == 2
-    assert [each["type"] for each in bench.log()[-4:]] == ["card", "card", "gap", "card"]
-    check_folds(bench)
-
-
 def test_a_start_folds_past_it_whether_the_error_is_mended_or_not(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, poisoned: None
 ) -> None:

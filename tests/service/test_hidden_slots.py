@@ -438,7 +438,7 @@ def shown(said: list[Said]) -> set[str]:
 
 @pytest.mark.parametrize(
     ("encoding", "table"),
-    sample([*product(ENCODINGS, HIDING)], 4),
+    sample([*product(ENCODINGS, HIDING)], 8),
     ids=str,
 )
 def test_hidden_faces_change_no_public_byte(
@@ -450,8 +450,7 @@ def test_hidden_faces_change_no_public_byte(
     assert not shown(plain) & {*hidden, *SECRET.values(), "6C", "10C"}
     assert {*OPEN[0], *OPEN[1], *before} - {*hidden} <= shown(plain)
     others = [SECRET[face] for face in hidden]
-    swapped = [{face: SECRET[face]} for face in hidden]
-    swapped += [dict(zip(hidden, order, strict=True)) for order in (others, others[::-1])]
+    swapped = [dict(zip(hidden, order, strict=True)) for order in (others, others[::-1])]
     logs = [([swap.get(face, face) for face in before], "6C") for swap in swapped]
     for number, (faces, burned) in enumerate([*logs, (before, "10C")]):
         other, _ = run(tmp_path / f"{number}", encoding, faces, burned, table)
@@ -499,7 +498,7 @@ def with_face(part: Any, face: str, other: str) -> Any:  # noqa: ANN401 - a colu
     return part.replace(face, other) if isinstance(part, str) else part
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS[1:4], ids=lambda each: each.name)
+@pytest.mark.parametrize("encoding", sample(ENCODINGS[1:4], 3), ids=lambda each: each.name)
 def test_no_published_hash_gives_a_hidden_face_away(tmp_path: Path, encoding: Encoding) -> None:
     hidden = tuple(SECRET)[: encoding.hidden]
     said, journal = run(tmp_path / "table", encoding, hidden)

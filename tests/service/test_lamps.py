@@ -100,7 +100,7 @@ def test_a_restart_shows_what_is_still_open(
     wait_for(lambda: not board.states[1], "darkness")
 
 
-def test_all_channels_are_lit_while_nothing_can_be_recorded(
+def test_a_reader_without_a_line_is_a_fault_and_all_is_lit_while_nothing_can_be_recorded(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe, board: RelayBoard
 ) -> None:
     full = tmp_path / "full"
@@ -118,24 +118,17 @@ def test_all_channels_are_lit_while_nothing_can_be_recorded(
     text = with_relay(board)
     daemon = run(configure(tmp_path / "t", text, port=mosquitto.port, line=shoe.link), patch=patch)
     ready(daemon, board, shoe)
+    shoe.unplug()
+    wait_for(lambda: board.states == {1: False, 2: True}, "the fault")
+    shoe.plug()
+    wait_for(lambda: board.states == {1: False, 2: False}, "its end")
+    shoe.wait_heard()
     full.touch()
     shoe.say("S")
     wait_for(lambda: board.states == {1: True, 2: True}, "all lit")
     full.unlink()
     wait_for(lambda: board.states == {1: False, 2: False}, "dark again")
     assert daemon.stop() == 0
-
-
-def test_a_reader_without_a_line_is_a_fault(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe, board: RelayBoard
-) -> None:
-    text = with_relay(board)
-    daemon = run(configure(tmp_path / "t", text, port=mosquitto.port, line=shoe.link))
-    ready(daemon, board, shoe)
-    shoe.unplug()
-    wait_for(lambda: board.states == {1: False, 2: True}, "the fault")
-    shoe.plug()
-    wait_for(lambda: board.states == {1: False, 2: False}, "its end")
 
 
 def test_a_missing_lamp_is_in_the_log_and_the_status_and_the_table_goes_on(
@@ -186,24 +179,6 @@ def test_a_line_that_takes_no_bytes_delays_neither_cards_nor_the_end(
 
 
 def test_a_lamp_on_mqtt_is_retained_and_left_as_configured(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
-) -> None:
-    text = f'[[lamp]]\ntopic = "{TOPIC}"\nrule = [{{ severity = 3 }}]\n'
-    daemon = run(configure(tmp_path / "t", text, port=mosquitto.port, line=shoe.link)).wait_ready()
-    with Listener(mosquitto.port, TOPIC) as lamp:
-        shoe.wait_heard()
-        wait_for(lambda: last(lamp) == b'{"state":"OFF"}', "darkness")
-        misdeal(shoe)
-        wait_for(lambda: last(lamp) == b'{"state":"ON"}', "light")
-        decide(daemon)
-        wait_for(lambda: last(lamp) == b'{"state":"OFF"}', "darkness again")
-        assert daemon.stop() == 0
-        wait_for(lambda: last(lamp) == b'{"state":"ON"}', "at_stop")
-    with Listener(mosquitto.port, TOPIC) as late:
-        assert late.wait(TOPIC)[-1].payload == b'{"state":"ON"}'
-
-
-def test_the_broker_lights_the_lamp_of_a_daemon_that_was_killed(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe
 ) -> None:
     text = (
@@ -212,6 +187,17 @@ def test_the_broker_lights_the_lamp_of_a_daemon_that_was_killed(
     )
     daemon = run(configure(tmp_path / "t", text, port=mosquitto.port, line=shoe.link)).wait_ready()
     with Listener(mosquitto.port, TOPIC) as lamp:
+        shoe.wait_heard()
+        wait_for(lambda: last(lamp) == b"off", "darkness")
+        misdeal(shoe)
+        wait_for(lambda: last(lamp) == b"on", "light")
+        decide(daemon)
+        wait_for(lambda: last(lamp) == b"off", "darkness again")
+        assert daemon.stop() == 0
+        wait_for(lambda: last(lamp) == b"on", "at_stop")
+        with Listener(mosquitto.port, TOPIC, name="late") as late:
+            assert late.wait(TOPIC)[-1].payload == b"on"
+        daemon.start().wait_ready()
         wait_for(lambda: last(lamp) == b"off", "darkness")
         daemon.kill()
         wait_for(lambda: last(lamp) == b"on", "the last will")

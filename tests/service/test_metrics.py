@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
 from drivers.driver import Frame, FrameKind
-from shoe_daemon.cli import main
 from shoe_daemon.service.metrics import Figures, TableMetrics, health_json
 from shoe_daemon.service.prometheus import table_text
 from shoe_daemon.service.state import StatePublisher
@@ -151,32 +149,9 @@ def test_a_daemon_writes_both_files_and_survives_the_loss_of_their_folder(
     assert daemon.stop() == 0
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ('textfile = "figures.txt"', "metrics.textfile: 'figures.txt'; expected a name that ends"),
-        ('textfile = "none/t.prom"', "metrics.textfile: 'none/t.prom'; expected a folder that"),
-        ('health_file = "."', "metrics.health_file: '.'; expected a file's name"),
-    ],
-)
-def test_a_file_that_cannot_be_written_is_an_error_of_the_configuration(
-    tmp_path: Path, line: str, reason: str
-) -> None:
-    config = configure(tmp_path / "table", f"[metrics]\n{line}")
-    result = CliRunner().invoke(main, ["check-config", str(config)])
-    assert result.exit_code == 2
-    assert reason in result.stderr
-
-
 def test_a_table_is_read_without_prometheus_client(tmp_path: Path, run: Run) -> None:
     config = configure(tmp_path / "table", '[metrics]\ntextfile = "t.prom"')
     without = "import sys\nsys.modules['prometheus_client'] = None"
     daemon = run(config, patch=without).wait_ready()
     assert daemon.stop() == 0
     assert "pip install 'shoe-daemon[metrics]'" in daemon.log.read_text()
-
-
-def test_check_config_names_the_files(tmp_path: Path) -> None:
-    config = configure(tmp_path / "table", '[metrics]\nhealth_file = "health.json"')
-    result = CliRunner().invoke(main, ["check-config", str(config)])
-    assert f"metrics   {config.with_name('health.json')}\n" in result.output

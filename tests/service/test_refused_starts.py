@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.game.coup import Outcome
-from tests.brokers import wait_for
+from shoe_daemon.table.observations import Result
 from tests.chaos import journal_checks
 from tests.service.conftest import Run
-from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+from tests.service.daemon_process import SITE, TABLE, DaemonProcess, cli, configure
+from tests.service.test_processing_core import Bench
 
 
 @pytest.fixture(scope="module")
 def has_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a table that has run."""
     config = configure(tmp_path_factory.mktemp("has-run") / "table")
-    with DaemonProcess(config) as daemon:
+    with DaemonProcess(config, forked=True) as daemon:
         assert daemon.start().wait_ready().stop() == 0
     return config.parent
 
@@ -92,32 +92,17 @@ def test_a_broken_configuration(config: Path) -> None:
     refused(config, f"{config}: site: 7; expected a text")
 
 
-def test_another_configuration_holds_after_a_restart(tmp_path: Path, run: Run, shoe: Shoe) -> None:
-    config = configure(tmp_path / "table", 'house = "seven-feathers"', line=shoe.link)
-    daemon = run(config).wait_ready()
-    shoe.wait_heard().say("S")
-    shoe.draw("P1:9S", "B1:2H")
-    wait_for(lambda: dealt(daemon.journal) == 2, "two cards")
-    assert daemon.stop() == 0
-    shoe.wait_alone()
-    configure(tmp_path / "table", 'house = "chickasaw"\nname = "High limit"', line=shoe.link)
-    daemon.start().wait_ready()
-    shoe.wait_heard()
+def test_another_configuration_holds_after_a_restart(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "seven-feathers"'))
+    bench.deal("P1:9S", "B1:2H")
+    bench.close()
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"\nname = "High limit"'))
     # That round ends as it began; the next one is dealt under the new house.
-    shoe.draw("P2:KD", "B2:3C")
-    shoe.call(Outcome.PLAYER)
-    shoe.draw("P1:9D", "B1:2C", "P2:KS", "B2:3H")
-    wait_for(lambda: dealt(daemon.journal) == 8, "eight cards")
-    assert daemon.stop() == 0
-    cards = [e["data"]["card"] for e in events(daemon.journal, "card_dealt")]
+    bench.deal("P2:KD", "B2:3C")
+    bench.see(Result(outcome="player"))
+    bench.deal("P1:9D", "B1:2C", "P2:KS", "B2:3H")
+    bench.close()
+    events = journal_checks.stored_events(bench.journal)
+    cards = [each["data"]["card"] for each in events if each["type"] == "card_dealt"]
     assert cards == ["9S", "2H", "KD", "3C", "9D", None, "KS", None]
-    journal_checks.check_chain(daemon.journal)
-    journal_checks.check_replay(daemon.journal, tmp_path)
-
-
-def events(journal: Path, kind: str) -> list[dict[str, dict[str, str | None]]]:
-    return [event for event in journal_checks.stored_events(journal) if event["type"] == kind]
-
-
-def dealt(journal: Path) -> int:
-    return len(events(journal, "card_dealt"))
+    journal_checks.check_replay(bench.journal, tmp_path)

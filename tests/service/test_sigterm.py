@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,11 +38,12 @@ def states(listener: Listener) -> list[str]:
 
 
 @pytest.fixture
-def online(tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener) -> DaemonProcess:
+def online(tmp_path: Path, mosquitto: Mosquitto, listener: Listener) -> Iterator[DaemonProcess]:
     """A daemon that the broker knows to be online."""
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
-    wait_for(lambda: states(listener) == ["online"], "online")
-    return daemon
+    with DaemonProcess(configure(tmp_path / "table", port=mosquitto.port)) as daemon:
+        daemon.start().wait_ready()
+        wait_for(lambda: states(listener) == ["online"], "online")
+        yield daemon
 
 
 def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None:
@@ -63,14 +64,6 @@ def test_it_says_goodbye(
     wait_for(lambda: states(listener) == ["online", "stopping", "offline"], "the farewell")
     with Listener(mosquitto.port, "#", name="late") as late:
         assert late.wait("/status")[-1].json["state"] == "offline"
-
-
-@pytest.mark.mosquitto
-def test_the_farewell_carries_the_head_of_the_chain(
-    online: DaemonProcess, listener: Listener
-) -> None:
-    stop(online)
-    wait_for(lambda: states(listener)[-1] == "offline", "the farewell")
     with JournalReader(online.journal) as reader:
         head = reader.head()
     for message in listener.of("/status"):
@@ -141,16 +134,6 @@ def test_a_stop_before_the_first_connection_tells_the_start(
     assert listener.of("/status")[-1].json["head"] == head.hash.hex()
 
 
-def test_it_ends_though_there_never_was_a_broker(tmp_path: Path, run: Run) -> None:
-    stop(run(configure(tmp_path / "table", port=free_port())).wait_ready())
-
-
-@pytest.mark.mosquitto
-def test_it_ends_though_the_broker_is_gone(online: DaemonProcess, mosquitto: Mosquitto) -> None:
-    mosquitto.kill()
-    stop(online)
-
-
 @pytest.mark.mosquitto
 def test_it_ends_though_the_broker_is_frozen(
     online: DaemonProcess, mosquitto: Mosquitto, listener: Listener
@@ -181,7 +164,7 @@ def test_it_ends_though_nothing_can_be_recorded(tmp_path: Path, run: Run, shoe: 
     journal_checks.check_chain(daemon.journal)
 
 
-def test_a_second_signal_changes_nothing(tmp_path: Path, run: Run) -> None:
+def test_without_a_broker_a_second_signal_changes_nothing(tmp_path: Path, run: Run) -> None:
     daemon = run(configure(tmp_path / "table", port=free_port())).wait_ready()
     daemon.process.send_signal(signal.SIGTERM)
     stop(daemon)
@@ -216,8 +199,9 @@ builtins.last = Last()
 """Gives a signal when Python takes itself apart, and its own handlers are gone."""
 
 
-def test_a_signal_while_python_ends_changes_nothing(tmp_path: Path, run: Run) -> None:
-    stop(run(configure(tmp_path / "table"), patch=LAST).wait_ready())
+def test_a_signal_while_python_ends_changes_nothing(tmp_path: Path) -> None:
+    with DaemonProcess(configure(tmp_path / "table"), patch=LAST) as daemon:
+        stop(daemon.start().wait_ready())
 
 
 FRAMES = 150

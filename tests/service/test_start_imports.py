@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import Run
-from tests.service.daemon_process import configure
+from tests.service.daemon_process import DaemonProcess, configure
 
 TELL_MODULES = """
 import atexit, sys
@@ -32,12 +31,12 @@ NEEDLESS = {
 
 
 @pytest.fixture
-def modules(tmp_path: Path, run: Run) -> set[str]:
+def modules(tmp_path: Path) -> set[str]:
     """The modules that a running daemon has loaded."""
     text = '[[reader]]\ndriver = "angel-eye-ii"\nport = "/dev/none"'
     config = configure(tmp_path / "table", f'house = "chickasaw"\n{text}', port=1)
-    daemon = run(config, patch=TELL_MODULES).wait_ready()
-    assert daemon.stop() == 0
+    with DaemonProcess(config, patch=TELL_MODULES) as daemon:
+        assert daemon.start().wait_ready().stop() == 0
     lines = daemon.log.read_text().splitlines()
     return set(next(line for line in lines if line.startswith("MODULES")).split()[1:])
 

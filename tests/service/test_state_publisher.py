@@ -150,18 +150,6 @@ def test_each_signature_is_published(tmp_path: Path) -> None:
     hall.close()
 
 
-def test_both_show_the_same_table(tmp_path: Path) -> None:
-    hall = Hall(configure(tmp_path / "table"))
-    for cards in (NATURAL, TIE, NATURAL):
-        hall.play(*cards)
-        state, roads, history = (hall.publisher.last(each) for each in ("state", *PAST))
-        assert roads["seq"] == history["seq"] <= state["seq"]
-        assert roads["session"] == history["session"] == "start-1"
-        assert roads["shoe"] == history["shoe"] == state["shoe"]["number"]
-        assert roads["counts"]["rounds"] == len(history["rounds"]) == state["counts"]["rounds"]
-    hall.close()
-
-
 def test_after_a_restart_the_past_is_told_again(tmp_path: Path) -> None:
     hall = Hall(configure(tmp_path / "table"))
     hall.play(*NATURAL)
@@ -192,19 +180,6 @@ def test_the_configuration_says_by_which_conventions(
     expected = reference_roads("TPnT", leading_ties=leading_ties, tail=tail)
     assert {name: told[name] for name in expected} == expected
     hall.close()
-
-
-def test_other_conventions_hold_from_the_next_start(tmp_path: Path) -> None:
-    hall = Hall(configure(tmp_path / "table"))
-    hall.play(*TIE)
-    hall.play(*NATURAL)
-    hall.core.close()
-    configure(tmp_path / "table", 'leading_ties = "own_column"')
-    again = Hall(tmp_path / "table" / "table.toml")
-    told = again.publisher.last("roads")
-    assert told["options"]["leading_ties"] == "own_column"
-    assert [cell["column"] for cell in told["big"]] == [0, 1]
-    again.close()
 
 
 @pytest.mark.parametrize(

@@ -70,21 +70,13 @@ def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Ru
 
 
 @pytest.mark.mosquitto
-def test_it_says_that_all_is_well(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe
-) -> None:
-    config = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
-    daemon = run(config, patch=QUICK)
-    wait_for(lambda: daemon.manager.status == "shoe: ok", "the good news")
-
-
-@pytest.mark.mosquitto
 def test_it_is_fed_while_the_journal_cannot_be_written_and_says_so(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
 ) -> None:
     config = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
     daemon = run(config, patch=QUICK).wait_ready()
     shoe.wait_heard()
+    wait_for(lambda: daemon.manager.status == "shoe: ok", "the good news")
     away = daemon.journal.rename(tmp_path / "away")
     shoe.say("S")
     alarm = "Nothing can be recorded, so no round goes on: "

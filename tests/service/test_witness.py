@@ -182,7 +182,7 @@ def test_each_irregularity_of_many_rounds_is_in_a_clip(
     ready(daemon, shoe)
     rng = random.Random(14)
     with JournalReader(daemon.journal) as reader:
-        for number in range(volume(8, 200)):
+        for number in range(volume(6, 60)):
             kind = rng.choice(list(_ROUNDS)) if number else "excess card"
             cards, outcome = _ROUNDS[kind]
             before = reader.head().seq
@@ -198,7 +198,7 @@ def test_each_irregularity_of_many_rounds_is_in_a_clip(
     }
     found = records(daemon)
     shown = {cause.seq for each in found for cause in each.causes}
-    assert len(raised) >= volume(3, 80)
+    assert len(raised) >= volume(2, 24)
     assert shown >= raised | disputed
     assert {each.say for each in found} == {"clip"}
     good = cli("journal", "verify", daemon.journal, "--clips", daemon.journal.parent / "evidence")

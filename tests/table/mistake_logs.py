@@ -112,7 +112,7 @@ def make_log(
         rounds = max(rounds, 2)
 
 
-LOGS: Final = int(os.environ.get("MISTAKE_LOGS", volume(160, 4000)))
+LOGS: Final = int(os.environ.get("MISTAKE_LOGS", volume(120, 1000)))
 """Number of logs that a test plays."""
 
 SEED: Final = int(os.environ.get("MISTAKE_SEED", "0"))

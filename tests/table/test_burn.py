@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.table import observations as seen
 from tests.each_case import each_case
 from tests.table.dealer import NATURAL, Burn, Dealer, house, of_type, one, types
 
@@ -71,27 +70,6 @@ def test_none_at_all_is_said_at_the_first_card(burn: Burn) -> None:
     assert dealer.kinds() == ["burn_error"]
 
 
-def test_too_many_is_said_once() -> None:
-    dealer = shoe(Burn(mode="none"))
-    dealer.burn("4C 5C 6C", first=False)
-    dealer.deal(NATURAL)
-    assert dealer.kinds() == ["burn_error"]
-
-
-def test_how_many_must_follow() -> None:
-    dealer = shoe(FIRST)
-    said = dealer.burn("3S 4C 5C 6C 7C")
-    assert [data.remaining for data in of_type(said, "card_burned")] == [3, 2, 1, 0, 0]
-    dealer = shoe(Burn(mode="fixed", fixed=2))
-    said = dealer.burn("3S 4C", first=False)
-    assert [data.remaining for data in of_type(said, "card_burned")] == [1, 0]
-
-
-def test_where_nobody_checks_the_first_card_still_tells() -> None:
-    dealer = shoe(Burn())
-    assert one(dealer.burn("3S"), "card_burned").remaining == 3
-
-
 def test_a_first_card_that_cannot_be_read_lets_nothing_be_checked() -> None:
     dealer = shoe(FIRST)
     said = dealer.burn("-- 4C 5C")
@@ -112,33 +90,3 @@ def test_a_shoe_that_nobody_announced_may_have_been_burned_before() -> None:
     dealer = Dealer(house(burn=FIRST))
     dealer.deal(NATURAL)
     assert dealer.kinds() == []
-
-
-def test_a_card_burned_in_the_midst_of_a_shoe_is_no_error() -> None:
-    dealer = shoe(FIRST)
-    dealer.burn("AS 4C")
-    dealer.deal(NATURAL)
-    dealer.result("player")
-    said = dealer.burn("5C", first=False)
-    assert types(said) == ["card_burned"]
-    dealer.deal("P1 2S")
-    dealer.burn("6C", first=False)
-    dealer.draw("3S", "B1")
-    assert dealer.kinds() == []
-    assert dealer.table.public().round is not None
-
-
-def test_a_first_card_in_a_round_that_is_whole_begins_a_shoe() -> None:
-    dealer = shoe(FIRST)
-    dealer.burn("AS 4C")
-    dealer.deal(NATURAL)
-    said = dealer.burn("2S 4C 5C")
-    assert types(said).count("shoe_started") == 1
-    assert len(dealer.finished()) == 1
-
-
-def test_burned_cards_are_no_round() -> None:
-    dealer = shoe(FIRST)
-    assert all(event.round is None for event in dealer.burn("3S 4C 5C 6C"))
-    dealer.say(seen.NoMoreBets())
-    assert dealer.draw("9S", "P1")[-1].round == 1

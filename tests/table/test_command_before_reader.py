@@ -9,7 +9,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.table.dealer import NATURAL, Dealer, ResultOn, RoundEnd, of_type, one
+from tests.table.dealer import NATURAL, Dealer, ResultOn, RoundEnd, one
 
 if TYPE_CHECKING:
     from shoe_daemon.table import Event
@@ -50,16 +50,6 @@ def test_a_card_that_is_withdrawn_as_was_decided_is_no_second_one(*, seen_before
     assert len(table.finished()) == 1
 
 
-def test_another_card_too_many_is_a_second_one() -> None:
-    table = dealer()
-    table.deal(NATURAL)
-    table.error("overdraw")
-    table.outside()
-    rule(table, "burn_card")
-    table.draw("5D", "P3")
-    assert table.kinds() == ["excess_card", "excess_card"]
-
-
 @pytest.mark.parametrize("slot", ["P2", None])
 def test_a_card_that_passed_unread_is_entered_before_the_next_one(slot: str | None) -> None:
     table = dealer()
@@ -77,14 +67,6 @@ def test_a_card_that_passed_unread_is_entered_before_the_next_one(slot: str | No
     (finished,) = table.finished()
     assert (finished.player.cards, finished.partial) == (("9S", "KD"), False)
     assert table.kinds() == ["unreadable_card"]
-
-
-def test_it_lies_where_a_card_is_due_and_nowhere_else() -> None:
-    table = dealer()
-    table.deal("P1 9S, B1 2H")
-    table.error("unreadable")
-    order = seen.Command(name="enter_card", slot=Slot.B2, card=Card("KD"), operator="ann")
-    assert table.table.refusal(order)
 
 
 @pytest.mark.parametrize("slots", [True, False])
@@ -127,21 +109,6 @@ def test_a_card_that_was_due_after_all_is_laid_where_it_belongs() -> None:
     assert table.open_kinds() == []
 
 
-def test_so_are_two_of_them_when_the_round_is_over() -> None:
-    table = Dealer()
-    table.deal(NATURAL)
-    table.draw("4H", "P3")
-    table.draw("2S", "B3")
-    table.result("banker")
-    assert table.open_kinds() == ["excess_card", "excess_card", "result_mismatch"]
-    said = put_right(table, "P1", "AS")
-    assert [each.slot for each in of_type(said, "card_dealt")] == [Slot.P3, Slot.B3]
-    assert {event.round for event in said if event.type == "card_dealt"} == {1}
-    after = one(said, "result_revised").after
-    assert (after.outcome, after.player.total, after.banker.total) == ("banker", 5, 7)
-    assert table.open_kinds() == []
-
-
 def test_so_is_one_that_is_due_when_the_face_before_it_has_come() -> None:
     table = dealer()
     table.deal("P1 --, B1 --, P2 --, B2 --, P3 --, B3 --")
@@ -156,22 +123,3 @@ def test_so_is_one_that_is_due_when_the_face_before_it_has_come() -> None:
     assert finished.player.cards == ("5S", "KD", "2H")
     assert finished.banker.cards == ("2S", "AC", "9H")
     assert table.out() == 6
-
-
-def test_a_card_that_a_person_had_burned_stays_burned() -> None:
-    table = dealer()
-    table.deal(NATURAL)
-    table.draw("4H", "P3")
-    rule(table, "burn_card")
-    said = put_right(table, "P1", "AS")
-    assert of_type(said, "card_dealt") == []
-
-
-def test_a_card_that_is_not_due_any_more_is_missed_no_more() -> None:
-    table = dealer()
-    table.deal("P1 AS, B1 2H, P2 KD, B2 3C")  # the ace is a nine
-    table.result("player")
-    assert table.open_kinds() == ["missing_draw"]
-    said = put_right(table, "P1", "9S")
-    assert one(said, "irregularity_closed").reason == "by the corrected cards no card is due"
-    assert len(table.finished()) == 1

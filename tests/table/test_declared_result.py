@@ -37,17 +37,6 @@ def test_another_pair_is_a_mismatch(text: str, true: str, pairs: str) -> None:
     assert dealer.kinds() == ([] if pairs == true else ["result_mismatch"])
 
 
-def test_all_differences_are_one_mismatch() -> None:
-    dealer = Dealer()
-    dealer.deal(PAIRS)
-    found = one(dealer.result("banker", pairs=""), "irregularity")
-    assert found.detail == (
-        "winner: declared banker, the cards give player; "
-        "Player pair: declared no, the cards give yes; "
-        "Banker pair: declared no, the cards give yes."
-    )
-
-
 def test_what_is_not_said_is_not_compared() -> None:
     dealer = Dealer()
     dealer.deal(PAIRS)
@@ -72,13 +61,6 @@ def test_hidden_faces_are_compared_when_they_are_shown() -> None:
     assert kinds(said) == ["result_mismatch"]
 
 
-def test_a_second_result_is_about_nothing() -> None:
-    dealer = Dealer()
-    dealer.deal(SIX)
-    dealer.result("player")
-    assert dealer.result("banker") == []
-
-
 def test_of_a_round_that_is_over_nothing_is_turned_over_or_missed() -> None:
     dealer = Dealer()
     dealer.deal(SIX, hidden=True)
@@ -86,11 +68,6 @@ def test_of_a_round_that_is_over_nothing_is_turned_over_or_missed() -> None:
     dealer.disclose("P1 2S, B1 2H")
     assert set(types(dealer.result("player"))) <= {"irregularity"}
     assert "missing_draw" not in dealer.kinds()
-
-
-def test_a_result_before_any_card_is_about_nothing() -> None:
-    dealer = Dealer()
-    assert dealer.result("banker") == []
 
 
 class TestForced:
@@ -109,12 +86,6 @@ class TestForced:
         dealer.deal("P1 2S")
         assert one(dealer.result("forced"), "round_aborted").cause == "forced"
 
-    def test_it_aborts_a_whole_round_that_waited_for_the_result(self) -> None:
-        dealer = Dealer(result_on=ResultOn.CONFIRMED)
-        dealer.deal(SIX)
-        assert types(dealer.result(forced=True)) == ["round_aborted"]
-        assert dealer.finished() == []
-
     def test_of_cards_face_down_it_shows_none(self) -> None:
         dealer = Dealer(house(dealing_style=SQUEEZE))
         dealer.deal(SIX)
@@ -125,16 +96,3 @@ class TestForced:
         dealer.deal(SIX)
         assert kinds(dealer.result(forced=True)) == ["result_mismatch"]
         assert "round_started" in types(dealer.draw("AC"))
-
-    def test_with_no_round_it_is_about_nothing(self) -> None:
-        dealer = Dealer()
-        assert dealer.result(forced=True) == []
-        dealer.deal(SIX)
-        dealer.result("player")
-        assert dealer.result(forced=True) == []
-
-    def test_what_follows_an_abort_is_not_about_it(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
-        dealer.result(forced=True)
-        assert dealer.result("banker") == []

@@ -7,9 +7,8 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.options import ResultOn, RoundEnd
+from shoe_daemon.table.options import RoundEnd
 from tests.table.dealer import (
-    BANKER_STANDS,
     FACE_UP,
     NATURAL,
     SIX,
@@ -48,14 +47,6 @@ class TestFaceUp:
         assert of_type(dealer.events, "card_disclosed") == []
         assert of_type(dealer.events, "staff_card_dealt") == []
 
-    def test_totals_go_with_the_cards(self) -> None:
-        dealer = Dealer(house(dealing_style=FACE_UP))
-        dealer.deal(SIX)
-        totals = [
-            (data.player_total, data.banker_total) for data in of_type(dealer.events, "card_dealt")
-        ]
-        assert totals == [(2, None), (2, 2), (5, 2), (5, 2), (9, 2), (9, 7)]
-
 
 class TestBankerTucked:
     rules = house(dealing_style=TUCKED)
@@ -69,16 +60,6 @@ class TestBankerTucked:
         staff = of_type(dealer.events, "staff_card_dealt")
         assert [(data.slot, data.card) for data in staff] == [("B1", "2H"), ("B2", "QC")]
 
-    def test_nothing_that_depends_on_them_is_said(self) -> None:
-        dealer = Dealer(self.rules, reveal_after=None)
-        dealer.deal(SIX)
-        codes = [data.code for data in of_type(dealer.events, "draw_due")]
-        assert codes == ["dealing"] * 3 + ["faces_hidden"] * 3
-        assert all(data.banker_total is None for data in of_type(dealer.events, "card_dealt"))
-        assert dealer.finished() == []
-        dealer.wait(3600)
-        assert dealer.finished() == []
-
     def test_an_order_reveals_them(self) -> None:
         dealer = Dealer(self.rules, reveal_after=None)
         dealer.deal(SIX)
@@ -90,13 +71,6 @@ class TestBankerTucked:
         ]
         assert dealer.order("reveal") == []
 
-    def test_the_reader_reveals_them_one_by_one(self) -> None:
-        dealer = Dealer(self.rules, reveal_after=None)
-        dealer.deal(SIX)
-        assert types(dealer.disclose("B1 2H")) == ["card_disclosed"]
-        said = dealer.disclose("B2 QC")
-        assert types(said) == ["card_disclosed", "draw_due", "round_finished"]
-
     @pytest.mark.parametrize("seconds", [0, 3, 7.5])
     def test_they_count_as_seen_some_seconds_after_the_fourth_card(self, seconds: float) -> None:
         dealer = Dealer(self.rules, reveal_after=seconds)
@@ -106,12 +80,6 @@ class TestBankerTucked:
         said = dealer.wait(0.001)
         assert types(said) == ["card_disclosed"] * 2 + ["draw_due", "round_finished"]
 
-    def test_the_default_is_three_seconds(self) -> None:
-        dealer = Dealer(self.rules)
-        dealer.deal(NATURAL)
-        assert dealer.wait(2.999) == []
-        assert "round_finished" in types(dealer.wait(0.001))
-
     def test_the_time_runs_from_the_fourth_card_only(self) -> None:
         dealer = Dealer(self.rules, reveal_after=3)
         dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC")
@@ -120,17 +88,6 @@ class TestBankerTucked:
         said = dealer.wait(1)
         assert one(said, "card_disclosed").slot == "B2"
         assert one(said, "draw_due").code == "player_draws"
-
-    def test_a_third_card_before_the_reveal_is_judged_by_what_the_table_knows(self) -> None:
-        dealer = Dealer(self.rules, reveal_after=None)
-        dealer.deal(BANKER_STANDS)
-        assert dealer.kinds() == []
-        said = dealer.draw("AC", "B3")
-        assert dealer.kinds() == []
-        found = one(said, "staff_irregularity")
-        assert found.kind == "excess_card"
-        (told,) = of_type(dealer.order("reveal"), "irregularity")
-        assert (told.id, told.kind, told.card) == (found.id, "excess_card", "AC")
 
     def test_a_card_whose_place_is_unknown_may_be_the_bankers_and_waits(self) -> None:
         dealer = Dealer(self.rules, reveal_after=None, round_end=RoundEnd.QUIET)
@@ -158,15 +115,6 @@ class TestBankerTucked:
 class TestSqueeze:
     rules = house(dealing_style=SQUEEZE)
 
-    def test_no_face_is_public_at_the_draw(self) -> None:
-        dealer = Dealer(self.rules)
-        dealer.deal(SIX)
-        assert set(faces(dealer).values()) == {None}
-        assert [str(data.card) for data in of_type(dealer.events, "staff_card_dealt")] == [
-            "2S", "2H", "3D", "QC", "4S", "5D",
-        ]  # fmt: skip
-        assert last_due(dealer) == "faces_hidden"
-
     def test_faces_come_as_the_players_turn_them(self) -> None:
         dealer = Dealer(self.rules)
         dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC")
@@ -183,11 +131,6 @@ class TestSqueeze:
         assert types(said) == ["card_disclosed"] * 6 + ["draw_due", "round_finished"]
         assert one(said, "draw_due").code == "complete"
 
-    def test_in_quiet_mode_a_result_shows_and_publishes(self) -> None:
-        dealer = Dealer(self.rules, round_end=RoundEnd.QUIET)
-        dealer.deal(SIX, slots=False)
-        assert "round_finished" in types(dealer.result("player"))
-
     @pytest.mark.parametrize("mode", [RoundEnd.QUIET, RoundEnd.RULES])
     def test_neither_silence_nor_the_rules_turn_cards_over(self, mode: RoundEnd) -> None:
         dealer = Dealer(self.rules, round_end=mode)
@@ -199,27 +142,6 @@ class TestSqueeze:
         assert dealer.kinds() == []
         assert dealer.table.public().counts.rounds == 1
         assert dealer.events[-1].round == 2
-
-    @pytest.mark.parametrize("mode", [RoundEnd.QUIET, RoundEnd.RULES])
-    def test_after_silence_the_next_card_begins_the_next_round(self, mode: RoundEnd) -> None:
-        dealer = Dealer(self.rules, round_end=mode)
-        dealer.deal(SIX, slots=False)
-        dealer.wait(10)
-        said = dealer.draw("4C")
-        assert one(said, "round_finished").outcome == "player"
-        assert said[-1].round == 2
-        assert dealer.kinds() == []
-
-    def test_a_boot_turns_no_card_over(self) -> None:
-        dealer = Dealer(self.rules)
-        dealer.deal(SIX)
-        said = dealer.say(seen.Booted())
-        assert types(said) == ["round_aborted"]
-
-    def test_a_burned_card_turns_no_card_over(self) -> None:
-        dealer = Dealer(self.rules)
-        dealer.deal(SIX)
-        assert types(dealer.burn("4C", first=False)) == ["card_burned"]
 
     def test_a_reveal_after_is_for_tucked_cards_only(self) -> None:
         dealer = Dealer(self.rules, reveal_after=3)
@@ -249,19 +171,6 @@ class TestHiddenShoe:
         assert types(dealer.result("player")) == []
         assert dealer.kinds() == []
 
-    def test_confirmed_waits_for_the_result(self, style: str) -> None:
-        dealer = Dealer(house(dealing_style=style), result_on=ResultOn.CONFIRMED)
-        dealer.deal(SIX, hidden=True)
-        dealer.disclose(SIX)
-        assert dealer.finished() == []
-        assert types(dealer.result("player")) == ["round_finished"]
-
-    def test_a_face_said_twice_is_said_once(self, style: str) -> None:
-        dealer = Dealer(house(dealing_style=style))
-        dealer.deal(SIX, hidden=True)
-        dealer.disclose("P1 2S")
-        assert dealer.disclose("P1 2S") == []
-
     def test_a_result_without_faces_is_partial_and_as_declared(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))
         dealer.deal(SIX, hidden=True)
@@ -271,15 +180,6 @@ class TestHiddenShoe:
         assert finished.wagers == ()
         assert dealer.kinds() == []
 
-    def test_it_may_change_to_open_at_the_next_round(self, style: str) -> None:
-        dealer = Dealer(house(dealing_style=style))
-        dealer.deal(SIX, hidden=True)
-        dealer.disclose(SIX)
-        dealer.result("player")
-        dealer.deal(NATURAL)
-        dealer.result("player")
-        assert [each.partial for each in dealer.finished()] == [False, False]
-
     def test_another_face_than_was_said_is_a_conflict(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))
         dealer.deal(SIX, hidden=True)
@@ -287,13 +187,6 @@ class TestHiddenShoe:
         dealer.disclose("P1 3S, P1 3S")
         assert dealer.kinds() == ["source_conflict"]
         assert faces(dealer)["P1"] == "2S"
-
-    def test_a_face_that_comes_late_begins_no_round(self, style: str) -> None:
-        dealer = Dealer(house(dealing_style=style))
-        dealer.deal(SIX, hidden=True)
-        dealer.result("player")
-        dealer.disclose(SIX)
-        assert types(dealer.events).count("round_started") == 1
 
 
 def test_without_times_tucked_cards_have_been_seen_when_the_round_is_whole() -> None:

@@ -9,14 +9,11 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.irregularities import SEVERITY
-from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.table import (
     EVENT_TYPES,
     Event,
     decode_event,
     encode_event,
-    events,
     is_staff,
     public_document_types,
 )
@@ -24,29 +21,6 @@ from shoe_daemon.table import observations as seen
 from tests.each_case import each_case
 from tests.public_json import encode_public_table
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, CutCard, Dealer, card, house
-
-# Every type that a table says in this version, and its fields, as the contract names them.
-CONTRACT = {
-    "shoe_started": "decks house policy",
-    "card_burned": "card remaining",
-    "betting_closed": "cause",
-    "round_started": "",
-    "card_dealt": "slot card player_total banker_total",
-    "card_disclosed": "slot card player_total banker_total",
-    "draw_due": "hand code detail_code detail_values text",
-    "round_finished": "outcome player banker wagers partial kind",
-    "round_aborted": "cause",
-    "irregularity": "id kind severity slot card detail detail_code detail_values proposals",
-    "irregularity_closed": "id action operator reason",
-    "ruling_given": "id action operator",
-    "cut_card": "rounds player banker tie",
-    "last_round": "rounds player banker tie",
-    "shoe_finished": "rounds player banker tie head",
-    "reader_status": "source link state",
-    "staff_card_dealt": "slot card",
-    "staff_composition": "read unread",
-    "staff_ruling_given": "id action operator reason",
-}
 
 
 def busy() -> Dealer:
@@ -73,19 +47,6 @@ def busy() -> Dealer:
 BUSY = busy()
 
 
-def structs() -> list[type[msgspec.Struct]]:
-    """Return every type that goes out."""
-    found = []
-    for module in (events, events, public_document_types):
-        own = [each for each in vars(module).values() if isinstance(each, type)]
-        found += [
-            each
-            for each in own
-            if issubclass(each, msgspec.Struct) and each.__module__ == module.__name__
-        ]
-    return found
-
-
 def no_floats(value: Any) -> bool:  # noqa: ANN401 - any JSON
     """Tell whether a value is made of words and whole numbers."""
     if isinstance(value, dict):
@@ -100,21 +61,6 @@ def is_sorted(value: Any) -> bool:  # noqa: ANN401 - any JSON
     if isinstance(value, dict):
         return list(value) == sorted(value) and all(map(is_sorted, value.values()))
     return not isinstance(value, list) or all(map(is_sorted, value))
-
-
-def test_the_types_are_those_of_the_contract() -> None:
-    for name, fields in CONTRACT.items():
-        assert sorted(fields.split()) == list(EVENT_TYPES[name].__struct_fields__)
-        assert EVENT_TYPES[name].type == name
-
-
-def test_this_file_says_something_of_each() -> None:
-    assert {event.type for event in BUSY.events} == set(CONTRACT)
-
-
-@each_case("kind", structs())
-def test_fields_stand_in_alphabetical_order(kind: type[msgspec.Struct]) -> None:
-    assert list(kind.__struct_fields__) == sorted(kind.__struct_fields__)
 
 
 @each_case("event", BUSY.events)
@@ -153,19 +99,6 @@ def test_staff_is_told_apart_by_the_name() -> None:
 def test_what_is_no_event(text: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_event(text)
-
-
-def test_severities_are_those_of_the_kind() -> None:
-    dealer = Dealer(decks=1)
-    dealer.deal(NATURAL)
-    dealer.draw("9S")
-    dealer.error("other")
-    dealer.say(seen.Unreadable(slot=Slot.P1))
-    found = [event.data for event in dealer.events if isinstance(event.data, events.Irregularity)]
-    assert len(found) == 4
-    for data in found:
-        assert data.severity == SEVERITY[IrregularityKind(data.kind)]
-        assert data.proposals == ()
 
 
 class TestPublicTable:

@@ -10,7 +10,6 @@ from tests.each_case import each_case
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,
-    FACE_UP,
     NATURAL,
     SIX,
     SQUEEZE,
@@ -18,8 +17,6 @@ from tests.table.dealer import (
     Dealer,
     card,
     house,
-    kinds,
-    of_type,
     one,
     types,
 )
@@ -61,33 +58,7 @@ def test_a_card_after_a_whole_round(context: str, mode: RoundEnd, slot: str | No
     assert types(said) == ["irregularity"]
 
 
-def test_it_changes_neither_hands_nor_result() -> None:
-    dealer = Dealer(round_end=RoundEnd.BUTTON)
-    dealer.deal(SIX)
-    dealer.draw("AC")
-    dealer.result("player")
-    (finished,) = dealer.finished()
-    assert len(finished.player.cards + finished.banker.cards) == 6
-    assert dealer.kinds() == ["excess_card"]
-    assert dealer.out() == 7
-    assert counted(dealer, "AC") == 1
-
-
-def test_each_further_card_is_one_more() -> None:
-    dealer = Dealer()
-    dealer.deal(NATURAL)
-    dealer.draw("AC")
-    dealer.draw("2C")
-    assert dealer.kinds() == ["excess_card", "excess_card"]
-    assert dealer.out() == 6
-
-
 class TestItsFace:
-    def test_is_public_where_cards_are_dealt_face_up(self) -> None:
-        dealer = Dealer(house(dealing_style=FACE_UP))
-        dealer.deal(NATURAL)
-        assert one(dealer.draw("AC"), "irregularity").card == "AC"
-
     @pytest.mark.parametrize("style", [TUCKED, SQUEEZE])
     def test_is_for_staff_where_nobody_has_seen_it(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))
@@ -132,17 +103,6 @@ class TestOneCause:
         assert dealer.out() == 7
         assert counted(dealer, "AC") == 1
 
-    def test_a_time_out_joins_until_the_reader_has_cleared_the_overdraw(self) -> None:
-        dealer = self.overdrawn(hidden=False)
-        dealer.error("overdraw")
-        dealer.outside()
-        dealer.say(seen.Withdrawn(card=card("AC")))
-        dealer.error("timeout")
-        assert dealer.kinds() == ["excess_card"]
-        dealer.cleared()
-        dealer.error("timeout")
-        assert dealer.kinds() == ["excess_card", "device_fault"]
-
     @pytest.mark.parametrize("face", [None, "AC"])
     @pytest.mark.parametrize("said_face", [None, "AC"])
     @pytest.mark.parametrize("hidden", [True, False])
@@ -166,32 +126,6 @@ class TestOneCause:
             dealer.disclose("P1 AC")
             assert counted(dealer, "AC") == 1
 
-    def test_carried_before_the_result(self) -> None:
-        dealer = self.overdrawn(hidden=False)
-        dealer.draw("AC")
-        dealer.say(seen.Carried())
-        assert dealer.kinds() == ["excess_card"]
-        assert dealer.out() == 7
-        dealer.deal("B1 2S, P2 8H, B2 KC")
-        assert dealer.finished()[-1].player.cards == ("AC", "8H")
-        assert counted(dealer, "AC") == 1
-
-    def test_reported_by_the_reader_before_hidden_faces_show_it(self) -> None:
-        dealer = Dealer(house(dealing_style=TUCKED))
-        dealer.draw("QS", "P1")
-        dealer.error("overdraw")
-        dealer.deal("B1 KH, P2 9S, B2 AH, P3 6H")
-        dealer.order("reveal")
-        assert dealer.kinds() == ["excess_card"]
-
-    def test_carried_it_is_another_card_than_the_next_that_is_withdrawn(self) -> None:
-        dealer = self.overdrawn(hidden=False)
-        dealer.draw("AC")
-        dealer.say(seen.Carried())
-        dealer.say(seen.Withdrawn(card=card("7S")))
-        dealer.deal("B1 2S, P2 8H, B2 KC")
-        assert dealer.finished()[-1].player.cards == ("AC", "8H")
-
     @pytest.mark.parametrize("first", ["card", "error"])
     def test_a_card_in_an_open_shoe_and_the_readers_error(self, first: str) -> None:
         dealer = self.overdrawn(hidden=False)
@@ -204,25 +138,6 @@ class TestOneCause:
         assert dealer.kinds() == ["excess_card"]
         assert dealer.out() == 7
 
-    def test_the_reader_speaks_again_of_the_card_that_it_dealt_too_much(self) -> None:
-        dealer = self.overdrawn(hidden=False)
-        dealer.draw("AC", "B3")
-        dealer.error("overdraw")
-        dealer.say(seen.Withdrawn(card=card("AC")))
-        assert dealer.kinds() == ["excess_card"]
-        assert dealer.open_kinds() == []
-        assert dealer.out() == 7
-        assert counted(dealer, "AC") == 1
-
-    def test_after_the_result_it_belongs_to_the_round_before(self) -> None:
-        dealer = self.overdrawn(hidden=False)
-        dealer.result("player")
-        dealer.error("overdraw")
-        dealer.outside("AC")
-        dealer.say(seen.Carried())
-        assert dealer.kinds() == ["excess_card"]
-        assert dealer.open_kinds() == []
-
     def test_an_overdraw_of_a_later_round_is_another(self) -> None:
         dealer = self.overdrawn(hidden=False)
         dealer.result("player")
@@ -234,23 +149,6 @@ class TestOneCause:
         assert dealer.kinds() == ["excess_card", "excess_card"]
         dealer.outside("AD")
         assert dealer.kinds() == ["excess_card", "excess_card"]
-
-    def test_one_that_stays_open_hides_no_later_fault(self) -> None:
-        dealer = self.overdrawn(hidden=False)
-        dealer.result("player")
-        dealer.outside("AC")
-        dealer.deal(NATURAL)
-        dealer.result("player")
-        dealer.deal(BOTH_STAND)
-        dealer.error("timeout")
-        assert dealer.kinds() == ["excess_card", "device_fault"]
-
-    def test_withdrawn_alone_is_evidence_enough(self) -> None:
-        dealer = Dealer(house(dealing_style=SQUEEZE))
-        dealer.deal(SIX)
-        said = dealer.say(seen.Withdrawn(card=card("AC")))
-        assert types(said) == ["staff_card_dealt", "irregularity", "irregularity_closed"]
-        assert dealer.out() == 7
 
 
 class TestHiddenShoe:
@@ -267,27 +165,6 @@ class TestHiddenShoe:
         assert dealer.out() == 5
         assert counted(dealer, "4D") == 1
 
-    def test_both_third_cards(self) -> None:
-        dealer = Dealer()
-        dealer.deal(f"{BOTH_STAND}, P3 4D, B3 5C", hidden=True)
-        dealer.disclose(f"{BOTH_STAND}, P3 4D, B3 5C")
-        assert dealer.kinds() == ["excess_card"] * 2
-        assert dealer.out() == 6
-        assert counted(dealer, "4D") == counted(dealer, "5C") == 1
-
-    def test_only_the_bankers(self) -> None:
-        dealer = Dealer()
-        dealer.deal(f"{BANKER_STANDS}, B3 5C", hidden=True)
-        dealer.disclose(f"{BANKER_STANDS}, B3 5C")
-        assert dealer.kinds() == ["excess_card"]
-        (finished,) = dealer.finished()
-        assert (len(finished.player.cards), len(finished.banker.cards)) == (3, 2)
-
-    def test_a_seventh_card(self) -> None:
-        dealer = Dealer()
-        dealer.deal(f"{SIX}, B3 AC", hidden=True)
-        assert dealer.kinds() == ["excess_card"]
-
     def test_the_overdraw_that_the_reader_named_is_the_card_found_later(self) -> None:
         dealer = Dealer()
         dealer.deal(f"{NATURAL}, P3 4D", hidden=True)
@@ -301,31 +178,3 @@ def test_outside_a_round_with_no_shoe() -> None:
     said = dealer.outside()
     assert types(said) == ["shoe_started", "irregularity"]
     assert dealer.out() == 1
-
-
-def test_outside_before_the_first_round_it_is_counted() -> None:
-    dealer = Dealer()
-    dealer.order("new_shoe")
-    dealer.outside()
-    dealer.outside("AC")
-    assert dealer.out() == 2
-    assert dealer.kinds() == ["excess_card"] * 2
-
-
-def test_a_new_shoe_closes_it() -> None:
-    dealer = Dealer()
-    dealer.deal(NATURAL)
-    dealer.draw("AC")
-    assert of_type(dealer.order("new_shoe"), "irregularity_closed")
-    assert dealer.open_kinds() == []
-
-
-def test_the_face_of_an_excess_card_that_comes_with_the_others_is_told_to_staff() -> None:
-    dealer = Dealer()
-    dealer.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5H", hidden=True)
-    said = dealer.disclose("P1 9S, B1 2H, P2 KD, B2 3C, P3 5H")
-    assert kinds(said) == ["excess_card"]
-    assert one(said, "staff_card_dealt").card == "5H"
-    shoe = dealer.table.state.shoe
-    assert shoe is not None
-    assert sum(shoe.seen) == shoe.out == 5

@@ -6,17 +6,12 @@ import importlib
 import re
 import subprocess
 import sys
-from pathlib import Path
-from typing import get_args
 
 import pytest
 
 import shoe_daemon.table
-from shoe_daemon.game import REPORTABLE_KINDS, IrregularityKind
-from shoe_daemon.table import AnyObservation
-from tests.each_case import each_case
+from shoe_daemon.game import REPORTABLE_KINDS
 
-TABLE = Path(shoe_daemon.table.__file__).parent
 ROW = re.compile(r"^\| ([a-z_, ]+) \| (.+) \|$", re.MULTILINE)
 DISPATCH = "commands.dispatch"
 
@@ -53,37 +48,6 @@ def test_an_import_loads_little(package: str, unwanted: set[str]) -> None:
     code = f"import sys, {package}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     assert not unwanted & set(loaded.stdout.decode().split())
-
-
-def test_the_map_names_every_observation() -> None:
-    types = {each.__struct_config__.tag for each in get_args(AnyObservation)}
-    assert rows("observation").keys() == types
-
-
-def test_the_map_names_every_irregularity() -> None:
-    assert rows("irregularity").keys() == set(IrregularityKind)
-
-
-@each_case(
-    "kind, module",
-    [(kind, module) for kind, modules in rows("irregularity").items() for module in modules],
-)
-def test_the_map_is_right(kind: str, module: str) -> None:
-    source = (TABLE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-    assert "raise_alert(" in source or module.startswith("checks.")
-    assert IrregularityKind(kind).name in source or (
-        module == DISPATCH and kind in REPORTABLE_KINDS
-    )
-
-
-def test_no_module_that_raises_an_irregularity_is_missing_from_the_map() -> None:
-    named = {module for modules in rows("irregularity").values() for module in modules}
-    raising = {
-        ".".join(path.relative_to(TABLE).with_suffix("").parts)
-        for path in TABLE.rglob("*.py")
-        if ".raise_alert(" in path.read_text(encoding="utf-8")
-    }
-    assert raising == {each for each in named if not each.startswith("checks.")}
 
 
 def test_every_reported_kind_names_the_command() -> None:

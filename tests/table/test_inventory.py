@@ -6,10 +6,8 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from tests.table.dealer import (
-    NATURAL,
     SQUEEZE,
     Burn,
-    CutCard,
     Dealer,
     card,
     house,
@@ -38,12 +36,6 @@ def test_one_copy_more_than_the_shoe_holds(decks: int) -> None:
     assert found.detail == f"9S was read {decks + 1} times in a shoe of {decks_}."
 
 
-def test_every_copy_more_is_one_irregularity() -> None:
-    dealer = Dealer(decks=1)
-    natural(dealer, "9S", 1)
-    assert len(natural(dealer, "9S", 2)) == 8
-
-
 @pytest.mark.parametrize("detail", ["restart", "reconnect"])
 def test_a_shoe_changed_unseen_is_one_irregularity(detail: str) -> None:
     dealer = Dealer(decks=1)
@@ -62,30 +54,12 @@ def test_a_shoe_changed_unseen_is_one_irregularity(detail: str) -> None:
     assert len(natural(dealer, "9S", 2)) == 5
 
 
-def test_a_shoe_changed_unseen_is_not_found_empty_too() -> None:
-    dealer = Dealer(house(decks=1, cut_card=CutCard(mode="checked", position=16)))
-    dealer.order("new_shoe")
-    natural(dealer, "9S", 1)
-    dealer.gap("restart")
-    dealer.result()
-    natural(dealer, "9S", 14)
-    dealer.order("new_shoe")
-    assert dealer.kinds() == ["duplicate_card"]
-
-
 def test_lost_frames_do_not_change_a_shoe() -> None:
     dealer = Dealer(decks=1)
     natural(dealer, "9S", 1)
     dealer.gap()
     dealer.result()
     assert len(natural(dealer, "9S", 2)) == 8
-
-
-def test_a_new_shoe_counts_anew() -> None:
-    dealer = Dealer(decks=1)
-    natural(dealer, "9S", 1)
-    dealer.order("new_shoe")
-    assert natural(dealer, "9S", 1) == []
 
 
 @pytest.mark.parametrize(
@@ -97,13 +71,6 @@ def test_cards_that_are_shuffled_back_may_come_again(reshuffle: dict[str, str]) 
     dealer.deal("P1 9S, B1 9S")
     assert dealer.kinds() == ["duplicate_card"]
     assert dealer.out() == 2
-
-
-def test_the_single_deck_house_counts_each_round_anew() -> None:
-    dealer = Dealer("single-deck")
-    assert natural(dealer, "9S", 3) == []
-    dealer.deal("P1 9S, B1 4D, P2 9S")
-    assert dealer.kinds() == ["duplicate_card"]
 
 
 def test_a_hidden_face_is_counted_when_it_comes_and_named_after_it_is_shown() -> None:
@@ -126,14 +93,6 @@ def test_a_face_that_nobody_has_seen_is_for_staff_until_it_is_shown() -> None:
     assert one(dealer.disclose("P2 9S"), "irregularity").id == found.id
 
 
-def test_burned_and_excess_cards_are_counted() -> None:
-    dealer = Dealer(decks=1)
-    dealer.burn("9S")
-    dealer.deal("P1 9S")
-    dealer.outside("9S")
-    assert dealer.kinds() == ["duplicate_card", "excess_card", "duplicate_card"]
-
-
 def test_face_down_burns_are_counted_for_staff() -> None:
     dealer = Dealer(house(decks=1, burn=Burn(mode="first_card", face_down=True)))
     dealer.burn("AS 9S")
@@ -142,15 +101,6 @@ def test_face_down_burns_are_counted_for_staff() -> None:
     said = dealer.burn("2S 9S 9S")
     assert one(said, "staff_irregularity").card == "9S"
     assert dealer.kinds() == []
-
-
-def test_a_card_of_a_round_that_came_to_nothing_stays_counted() -> None:
-    dealer = Dealer(decks=1)
-    dealer.deal("P1 9S, B1 2H")
-    dealer.say(seen.Booted())
-    dealer.deal("P1 9S")
-    assert dealer.kinds() == ["duplicate_card"]
-    assert dealer.out() == 3
 
 
 def test_what_is_left_unread_is_told_to_staff_at_the_end_of_the_shoe() -> None:
@@ -171,33 +121,3 @@ def test_what_is_left_unread_is_told_to_staff_at_the_end_of_the_shoe() -> None:
         "2S", "4C", "5C", "9S", "2H", "3C", "4H",
     }  # fmt: skip
     assert dealer.out() == 8
-
-
-def test_equal_cards_of_eight_decks_are_lawful() -> None:
-    dealer = Dealer()
-    dealer.deal("P1 9S, B1 9S, P2 9S, B2 9S")
-    dealer.deal(NATURAL)
-    assert dealer.kinds() == []
-
-
-def test_a_carried_card_of_a_deck_that_was_shuffled_is_one_of_the_new_hand() -> None:
-    dealer = Dealer("single-deck")
-    dealer.deal(NATURAL)
-    dealer.draw("4C")
-    dealer.say(seen.Carried())
-    assert dealer.out() == 1
-    dealer.draw("4C", "B1")
-    assert dealer.kinds() == ["excess_card", "duplicate_card"]
-
-
-def test_a_card_carried_into_another_shoe_is_one_of_that() -> None:
-    dealer = Dealer("seven-feathers")
-    dealer.deal("P1 9S, B1 2H")
-    dealer.say(seen.CutCardSeen())
-    dealer.deal("P2 KD, B2 3C")
-    dealer.result("player")
-    dealer.deal(NATURAL)
-    dealer.draw("4C")
-    dealer.say(seen.Carried())
-    assert types(dealer.events).count("shoe_started") == 2
-    assert dealer.out() == 1

@@ -239,15 +239,6 @@ def test_a_card_on_a_tucked_place_is_hidden_until_the_reveal(
     assert_hidden(log, ("KD", "4H"), style)
 
 
-def test_a_card_on_the_wrong_tucked_place_is_turned_over_by_the_reveal() -> None:
-    pit = SupervisedTable(house(dealing_style=TUCKED), reveal_after=None)
-    pit.deal("P1 9S, B1 2H, B2 KD, P2 3D")
-    said = pit.cmd("reveal")
-    shown = {(each.slot, each.card) for each in of_type(said, "card_disclosed")}
-    assert shown == {("B1", "2H"), ("P2", "KD"), ("B2", "3D")}
-    assert [(data.outcome, data.partial) for data in pit.finished()] == [("player", False)]
-
-
 # (c) A new shoe's first card after a round that was left unfinished.
 
 
@@ -283,25 +274,6 @@ def test_a_first_card_long_after_an_unfinished_round_starts_a_shoe(
     said = pit.deal("P1 4S, B1 2D, P2 3D, B2 4C", slots=mode is RoundEnd.DEVICE)
     assert {event.shoe for event in said} == {2}
     assert all(not data.partial for data in pit.finished())
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("coup", UNFINISHED)
-def test_a_first_card_within_a_draw_starts_no_shoe(coup: str, mode: RoundEnd) -> None:
-    pit = SupervisedTable("seven-feathers", round_end=mode)
-    unfinished(pit, coup, mode)
-    assert "shoe_started" not in types(pit.burn("3S"))
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_first_card_after_a_whole_round_starts_a_shoe(mode: RoundEnd) -> None:
-    pit = SupervisedTable("seven-feathers", round_end=mode)
-    unfinished(pit, "P1 6S, B1 7H, P2 KD, B2 QC", mode)
-    if mode in {RoundEnd.DEVICE, RoundEnd.BUTTON}:
-        pit.result("banker")
-    pit.wait(300)
-    assert "shoe_started" in types(pit.burn("3S -- -- --"))
-    assert pit.out() == 4
 
 
 # (d) More irregularities than a table lists.
@@ -358,82 +330,7 @@ def test_in_rules_mode_the_coups_after_a_gap_are_rounds_again(
     assert pit.said() == pit.replayed()
 
 
-@pytest.mark.parametrize("before", ["", "P1 4S", "P1 9S"])
-@each_case("coup", ["P1 9S, B1 2H, P2 9S, B2 KD", "P1 9S, B1 9S, P2 2H, B2 KD"])
-def test_of_equal_faces_none_is_guessed_to_begin_a_round(before: str, coup: str) -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.RULES)
-    if before:
-        pit.deal(before, slots=False)
-    pit.gap()
-    pit.deal(coup, slots=False)
-    pit.disclose("P1 9S")
-    assert types(pit.events).count("round_started") == 1
-    assert pit.kinds() == []
-
-
-def test_a_first_card_that_was_missed_is_not_looked_for_among_the_others() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.RULES)
-    pit.gap()
-    pit.deal("B1 2H, P2 9S, B2 KD", slots=False)
-    pit.disclose("P1 9S, B1 2H")
-    assert types(pit.events).count("round_started") == 1
-    assert all(data.partial for data in pit.finished())
-
-
-@pytest.mark.parametrize("slots", [True, False])
-def test_in_rules_mode_cards_after_a_gap_are_never_in_excess(*, slots: bool) -> None:
-    pit = SupervisedTable(round_end=RoundEnd.RULES)
-    pit.deal("P1 4S, B1 2D", slots=slots)
-    pit.gap()
-    for _ in range(5):
-        pit.wait(30)
-        pit.deal(COUPS["player"], slots=slots)
-    assert pit.kinds() == []
-    assert pit.out() == 2 + 5 * 4
-
-
 # (f) The totals of a reveal.
-
-
-REVEALED = {
-    "both": "P1 2S, B1 7H, P2 3D, B2 8C, P3 4D, B3 2C",
-    "player": "P1 2S, B1 7H, P2 3D, B2 QC, P3 4S",
-    "banker": "P1 6S, B1 2H, P2 KD, B2 3C, B3 9D",
-    "wrong place": "P1 2S, B1 KH, P2 5D, B2 3C, P3 2C",
-    "none": "P1 6S, B1 7H, P2 KD, B2 QC",
-    "excess": "P1 6S, B1 7H, P2 KD, B2 QC, B3 5D",
-}
-WAYS = [
-    (style, coup, how)
-    for style in HIDING
-    for coup in REVEALED
-    for how in ("reveal", "result", "time", "singly")
-    if (style, how) != (SQUEEZE, "time") and (coup, how) != ("wrong place", "singly")
-]
-
-
-@each_case("style, coup, how", WAYS)
-@each_case("slots", [True, False])
-def test_a_total_of_a_reveal_counts_each_card_of_its_hand(
-    style: DealingStyle, coup: str, how: str, *, slots: bool
-) -> None:
-    pit = SupervisedTable(house(dealing_style=style), reveal_after=None if how != "time" else 3)
-    pit.deal(REVEALED[coup], slots=slots)
-    if how == "reveal":
-        pit.cmd("reveal")
-    elif how == "result":
-        pit.result()
-    elif how == "time":
-        pit.wait(5)
-    else:
-        pit.disclose(REVEALED[coup])
-    disclosed = of_type(pit.events, "card_disclosed")
-    (result,) = pit.finished()
-    totals = [(each.player_total, each.banker_total) for each in disclosed]
-    if how != "singly":
-        assert {total for total, _ in totals} <= {None, result.player.total}
-        assert {total for _, total in totals} <= {None, result.banker.total}
-    assert totals[-1] == (result.player.total, result.banker.total)
 
 
 # (g) Undo: what is public on the table was published as dealt.
@@ -494,21 +391,6 @@ def test_what_an_undo_puts_on_the_table_is_dealt(
     assert public_faces <= {each.card for each in said}
     assert len(shown.cards) == 3 + rest.count(",")
     assert pit.said() == pit.replayed()
-
-
-@each_case("order", [void, enter])
-@each_case("style", list(DealingStyle))
-def test_an_undo_deals_the_cards_whose_slot_is_unknown_too(
-    order: Callable[[SupervisedTable], None], style: DealingStyle
-) -> None:
-    pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.BUTTON, reveal_after=None)
-    pit.deal("P1 2S, B1 2H", slots=False)
-    pit.gap()
-    pit.draw("3D")
-    order(pit)
-    pit.deal("B2 QC, P3 4D", slots=False)
-    pit.cmd("undo")
-    assert dealt_twice_or_never(pit) == {}
 
 
 @each_case("style", HIDING)

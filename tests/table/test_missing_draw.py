@@ -9,9 +9,7 @@ from shoe_daemon.table.options import ResultOn, RoundEnd
 from tests.each_case import each_case
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
-    BANKER_DRAWS,
     NATURAL,
-    SIX,
     SQUEEZE,
     TUCKED,
     Dealer,
@@ -74,28 +72,6 @@ def test_the_card_closes_it_and_ends_the_round(
     assert "round_started" in types(dealer.draw("AC"))  # the round is over
 
 
-def test_what_was_declared_too_early_is_not_held_against_the_cards() -> None:
-    dealer = Dealer()
-    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
-    dealer.result("banker")
-    dealer.deal("P3 4S")
-    assert dealer.finished()[0].outcome == "player"
-    assert dealer.kinds() == ["missing_draw"]
-    dealer.result("banker")  # said again with all the cards, it is
-    assert dealer.kinds() == ["missing_draw", "result_mismatch"]
-
-
-def test_two_cards_may_be_missing() -> None:
-    dealer = Dealer()
-    dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC")
-    dealer.result("banker")
-    dealer.deal("P3 4S")
-    assert dealer.finished() == []
-    dealer.deal("B3 5D")
-    assert len(dealer.finished()) == 1
-    assert dealer.kinds() == ["missing_draw"]
-
-
 @pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
 def test_the_next_p1_aborts_the_round(mode: RoundEnd) -> None:
     dealer = Dealer(round_end=mode)
@@ -110,21 +86,6 @@ def test_the_next_p1_aborts_the_round(mode: RoundEnd) -> None:
     assert dealer.kinds() == ["missing_draw"]
 
 
-def test_betting_for_the_next_round_may_go_on() -> None:
-    dealer = Dealer()
-    for _ in range(2):
-        dealer.say(seen.BettingOpen())
-        dealer.say(seen.NoMoreBets())
-        dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
-        dealer.result("banker")
-    dealer.say(seen.BettingOpen())
-    dealer.say(seen.NoMoreBets())
-    dealer.draw("AC", "P1")
-    assert dealer.kinds() == ["missing_draw", "missing_draw"]
-    causes = [data.cause for data in of_type(dealer.events, "betting_closed")]
-    assert causes == ["no_more_bets"] * 3
-
-
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("style", [TUCKED, SQUEEZE])
 def test_with_cards_face_down_it_is_said_of_cards_that_are_shown(style: str, end: str) -> None:
@@ -135,39 +96,10 @@ def test_with_cards_face_down_it_is_said_of_cards_that_are_shown(style: str, end
     assert set(types(said)[:-2]) == {"card_disclosed"}
 
 
-def test_hidden_faces_show_a_missing_draw_when_they_come() -> None:
-    dealer = Dealer()
-    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC", hidden=True)
-    dealer.disclose("P1 2S, B1 7H, P2 3D, B2 QC")
-    said = dealer.result("banker")
-    assert one(said, "irregularity").kind == "missing_draw"
-
-
-def test_a_boot_ends_it_too() -> None:
-    dealer = Dealer()
-    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
-    dealer.result("banker")
-    said = dealer.say(seen.Booted())
-    assert types(said) == ["round_aborted"]
-    assert dealer.result("banker") == []
-    assert dealer.open_kinds() == ["missing_draw"]
-
-
 def test_no_more_bets_in_the_midst_of_a_round_is_no_end() -> None:
     dealer = Dealer()
     dealer.deal("P1 2S, B1 7H")
     assert dealer.say(seen.NoMoreBets()) == []
-
-
-def test_a_round_made_good_late_is_lawful_in_all_else() -> None:
-    dealer = Dealer()
-    *first, last = SIX.split(", ")
-    dealer.deal(", ".join(first))
-    dealer.result()
-    dealer.wait(600)
-    dealer.deal(last)
-    finished = dealer.finished()[0]
-    assert (finished.player.total, finished.banker.total) == (9, 7)
 
 
 DECLARED_ENDS = {
@@ -228,17 +160,6 @@ def test_the_next_rounds_tucked_card_is_not_shown_as_its_first() -> None:
 
 
 @pytest.mark.parametrize("slots", [True, False])
-def test_a_shoe_with_missed_draws_stays_in_step(*, slots: bool) -> None:
-    dealer = Dealer(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON)
-    for number in range(40):
-        dealer.deal(MISSED if number % 5 == 2 else BANKER_DRAWS, slots=slots)
-        dealer.result("banker")
-    for data in dealer.finished():
-        assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("2H", "3C", "9D"))
-    assert len(dealer.finished()) == 32
-
-
-@pytest.mark.parametrize("slots", [True, False])
 def test_the_next_rounds_no_more_bets_is_an_end_too(*, slots: bool) -> None:
     dealer = Dealer(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON)
     dealer.say(seen.NoMoreBets())
@@ -251,13 +172,3 @@ def test_the_next_rounds_no_more_bets_is_an_end_too(*, slots: bool) -> None:
     assert one(said, "round_aborted").cause == "new_round"
     assert [data.player.cards for data in dealer.finished()] == [("9S", "KD")]
     assert dealer.kinds() == ["missing_draw"]
-
-
-def test_no_more_bets_after_a_card_that_came_too_soon_is_no_end() -> None:
-    dealer = Dealer(round_end=RoundEnd.BUTTON)
-    dealer.say(seen.BettingOpen())
-    dealer.deal(MISSED, slots=False)
-    dealer.say(seen.NoMoreBets())
-    dealer.draw("9D")
-    assert dealer.kinds() == ["premature_draw"]
-    assert [data.banker.cards for data in dealer.finished()] == [("2H", "3C", "9D")]

@@ -95,12 +95,6 @@ def test_unknown_fields_are_ignored(kind: str) -> None:
     assert seen.decode_observation(with_more) == seen.decode_observation(line(kind, **fields))
 
 
-@each_case("kind", LINES)
-def test_every_line_may_name_its_source(kind: str) -> None:
-    fields = {"source": "shoe", **LINES[kind][0]}
-    assert seen.decode_observation(line(kind, **fields)).source == "shoe"
-
-
 def test_an_unknown_type_is_an_error() -> None:
     assert "weather" in wrong(line("weather"))
 

@@ -25,8 +25,8 @@ from tests.volume import volume
 if TYPE_CHECKING:
     from shoe_daemon.table import Event
 
-STORMS = volume(12, 40)
-LENGTH = 2500  # together 10^5 observations
+STORMS = volume(5, 15)
+LENGTH = 2500
 AT_THE_TABLE = {"round_started", "card_dealt", "card_disclosed", "draw_due", "round_aborted"}
 
 
@@ -121,7 +121,7 @@ def _comes_clean(table: Table, observations: RandomObservations) -> None:
 @pytest.mark.parametrize("mode", list(RoundEnd))
 @pytest.mark.parametrize("slots", [True, False])
 def test_every_card_that_left_is_counted(mode: RoundEnd, *, slots: bool) -> None:
-    for seed in range(6):
+    for seed in range(volume(1, 3)):
         random = Random(seed)
         dealer = Dealer(round_end=mode)
         out = 0
@@ -148,7 +148,7 @@ def test_a_shoe_without_any_end_stays_small() -> None:
         for slots in (True, False):
             dealer = Dealer(round_end=mode)
             random = Random(1)
-            for _ in range(volume(1000, 3000)):
+            for _ in range(volume(300, 2000)):
                 slot = random.choice(DEALING_ORDER) if slots else None
                 dealer.draw(random.choice(DECK).value, slot and slot.value, after=0.001)
             assert len(dealer.table.checkpoint()) < 128_000

@@ -6,14 +6,13 @@ link and its lock.
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.each_case import each_case
-from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, kinds, of_type, one, types
+from tests.table.dealer import NATURAL, SQUEEZE, Dealer, house, kinds, of_type, one, types
 
 FAULTS = ["button", "card_code", "timeout", "other"]
 
@@ -41,15 +40,6 @@ class TestDeviceFault:
         assert types(said) == ["reader_status", "irregularity_closed"]
         assert one(said, "reader_status").state == "ok"
 
-    def test_it_may_be_over_in_a_later_round(self) -> None:
-        dealer = Dealer()
-        dealer.draw("2S", "P1")
-        dealer.error("other")
-        dealer.draw("2D", "P1")
-        dealer.draw("2C", "P1")
-        dealer.cleared("other")
-        assert dealer.open_kinds() == []
-
     def test_each_error_is_closed_by_its_own_end(self) -> None:
         dealer = Dealer()
         dealer.error("button")
@@ -69,28 +59,6 @@ class TestDeviceFault:
         dealer = Dealer()
         dealer.error("other")
         assert dealer.error("other") == []
-
-    def test_an_error_said_again_after_a_restart_is_one(self) -> None:
-        dealer = Dealer()
-        dealer.error("other")
-        dealer.gap("restart")
-        dealer.error("other")
-        assert dealer.kinds() == ["device_fault"]
-
-    def test_two_readers_each_have_their_own(self) -> None:
-        dealer = Dealer()
-        dealer.error("other", source="shoe")
-        dealer.error("other", source="camera")
-        assert dealer.kinds() == ["device_fault"] * 2
-        dealer.say(seen.DeviceErrorCleared(source="camera"))
-        assert dealer.open_kinds() == ["device_fault"]
-
-    def test_the_words_of_the_device_are_told(self) -> None:
-        dealer = Dealer()
-        said = dealer.say(seen.DeviceError(code=9, text="lamp broken"))
-        assert one(said, "irregularity").detail == (
-            "The reader reports an error (code 9): lamp broken."
-        )
 
     def test_too_many_words_are_cut(self) -> None:
         dealer = Dealer()
@@ -128,31 +96,6 @@ class TestEndOfAnError:
         assert len(dealer.open_kinds()) == 1
         assert len(kinds(dealer.error(cause))) == 1
 
-    def test_an_error_of_another_reader_goes_on(self) -> None:
-        dealer = Dealer()
-        dealer.error("other", source="camera")
-        dealer.say(seen.Booted(source="shoe"))
-        dealer.say(replace(ENDS["card"], source="shoe"))
-        assert dealer.open_kinds() == ["device_fault"]
-
-    def test_to_turn_the_key_back_ends_nothing(self) -> None:
-        dealer = Dealer()
-        dealer.error("other")
-        dealer.say(seen.Lock(locked=False))
-        assert dealer.open_kinds() == ["device_fault"]
-
-    def test_an_unread_card_after_a_power_cycle(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 2H")
-        dealer.error("unreadable")
-        dealer.say(seen.Booted())
-        dealer.deal("P1 9S, B1 2H")
-        dealer.error("unreadable")
-        dealer.draw("3C", "B2")
-        dealer.result("player")
-        assert dealer.kinds() == ["unreadable_card"] * 2
-        assert dealer.out() == 6
-
     def test_the_card_that_an_error_is_about_does_not_end_it(self) -> None:
         dealer = Dealer()
         dealer.deal("P1 9S, B1 2H")
@@ -160,25 +103,6 @@ class TestEndOfAnError:
         assert of_type(dealer.draw("KD", "P2"), "reader_status") == []
         assert dealer.error("unreadable") == []
         assert one(dealer.draw("3C", "B2"), "reader_status").state == "ok"
-
-    @pytest.mark.parametrize("slots", [True, False])
-    def test_the_next_card_ends_an_error_about_one_before(self, *, slots: bool) -> None:
-        dealer = Dealer(round_end=RoundEnd.BUTTON)
-        dealer.deal("P1 2S", slots=slots)
-        dealer.error("unreadable")
-        dealer.deal("P2 2H, B2 3D", slots=slots)
-        assert dealer.table.public().readers[0].state == "ok"
-
-    def test_a_card_too_many_does_not_end_its_error(self) -> None:
-        dealer = Dealer()
-        dealer.deal(NATURAL)
-        dealer.error("overdraw")
-        dealer.draw("4C", "P3")
-        assert dealer.error("overdraw") == []
-        dealer.result("player")
-        dealer.deal("P1 9S")
-        dealer.error("overdraw")
-        assert dealer.kinds() == ["excess_card"] * 2
 
 
 class TestCardReturned:
@@ -191,12 +115,6 @@ class TestCardReturned:
         dealer.cleared("card_returned")
         assert dealer.kinds() == ["card_returned"]
         assert dealer.open_kinds() == []
-
-    def test_the_card_counts_as_drawn(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 2H")
-        dealer.error("card_returned")
-        assert dealer.out() == 2
 
 
 class TestUnreadable:
@@ -214,13 +132,6 @@ class TestUnreadable:
         assert of_type(dealer.draw("QC"), "card_dealt")[0].slot == "B2"
         assert dealer.kinds() == ["unreadable_card"]
 
-    def test_as_the_first_card(self) -> None:
-        dealer = Dealer()
-        unread(dealer, "P1")
-        dealer.deal("B1 2H, P2 KD, B2 3C")
-        assert dealer.kinds() == ["unreadable_card"]
-        assert types(dealer.events).count("round_started") == 1
-
     @pytest.mark.parametrize("first", ["error", "card"])
     @pytest.mark.parametrize("slot", ["P1", "P2"])
     def test_with_the_readers_error_it_is_one(self, first: str, slot: str) -> None:
@@ -236,16 +147,6 @@ class TestUnreadable:
         assert dealer.kinds() == ["unreadable_card"]
         assert dealer.out() == (3 if slot == "P2" else 1)
 
-    @pytest.mark.parametrize("slot", ["B1", "P2"])
-    def test_its_alert_names_the_place_also_where_the_reader_named_none(self, slot: str) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S" if slot == "B1" else "P1 2S, B1 2H")
-        said = dealer.error("unreadable")
-        assert one(said, "irregularity").slot == slot
-        dealer.draw("QC", {"B1": "P2", "P2": "B2"}[slot])
-        (alert,) = dealer.table.public().alerts
-        assert alert.data.slot == slot
-
     def test_its_alert_names_no_place_that_hidden_faces_alone_tell(self) -> None:
         dealer = Dealer(house(dealing_style=SQUEEZE))
         dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC")
@@ -253,21 +154,6 @@ class TestUnreadable:
         dealer.say(seen.Unreadable(slot=Slot.P3))
         (alert,) = dealer.table.public().alerts
         assert alert.data.slot == "P3"
-
-    def test_a_second_card_is_a_second_irregularity(self) -> None:
-        dealer = Dealer()
-        for slot in ("P1", "B1"):
-            dealer.error("unreadable")
-            unread(dealer, slot)
-            dealer.cleared("unreadable")
-        assert dealer.kinds() == ["unreadable_card"] * 2
-
-    def test_said_twice_of_one_place_it_is_one(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 2H")
-        unread(dealer, "P2")
-        assert unread(dealer, "P2") == []
-        assert dealer.out() == 3
 
     def test_the_error_alone_tells_of_a_card_when_the_next_place_is_dealt(self) -> None:
         dealer = Dealer()
@@ -277,14 +163,6 @@ class TestUnreadable:
         slots = [data.slot for data in of_type(dealer.events, "card_dealt")]
         assert slots == ["P1", "B1", "P2", "B2"]
         assert dealer.kinds() == ["unreadable_card"]
-        assert dealer.out() == 4
-
-    def test_the_error_alone_tells_nothing_where_the_card_comes_after_all(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 9S, B1 2H")
-        dealer.error("unreadable")
-        dealer.deal("P2 KD, B2 3C")
-        assert dealer.finished()[0].partial is False
         assert dealer.out() == 4
 
     def test_while_faces_are_hidden_a_banker_third_shows_where_it_lies(self) -> None:
@@ -324,14 +202,6 @@ class TestUnreadable:
         assert dealer.kinds() == ["unreadable_card"]
         assert dealer.out() == 4
 
-    def test_of_two_the_one_that_was_read_is_closed(self) -> None:
-        dealer = Dealer()
-        dealer.draw("9S", "P1")
-        unread(dealer, "B1")
-        unread(dealer, "P2")
-        closed = one(dealer.disclose("B1 2H"), "irregularity_closed").id
-        assert closed == of_type(dealer.events, "irregularity")[0].id
-
     def test_a_face_read_again_stays_hidden_where_nobody_has_seen_it(self) -> None:
         dealer = Dealer(house(dealing_style=SQUEEZE))
         dealer.deal("P1 9S, B1 2H")
@@ -340,42 +210,11 @@ class TestUnreadable:
         assert types(said) == ["staff_card_dealt", "irregularity_closed"]
         assert "KD" not in str(dealer.table.public())
 
-    def test_an_unread_third_card_of_the_banker_ends_as_declared(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC, P3 4S")
-        unread(dealer, "B3")
-        finished = one(dealer.result("player"), "round_finished")
-        assert finished.partial is True
-        assert finished.player.total == 9
-
     def test_the_next_p1_is_no_rescan_of_this_one(self) -> None:
         dealer = Dealer()
         unread(dealer, "P1")
         dealer.draw("2H", "B1")
         assert "round_started" in types(dealer.draw("9S", "P1"))
-
-    def test_silence_ends_a_round_that_cannot_be_counted(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.QUIET)
-        dealer.deal("P1 9S, B1 2H", slots=False)
-        unread(dealer)
-        dealer.draw("3C")
-        (finished,) = dealer.wait(60)
-        assert finished.type == "round_finished"
-        assert finished.data.partial is True  # type: ignore[attr-defined]
-        dealer.deal(NATURAL, slots=False)
-        assert dealer.finished()[-1].partial is False
-        assert dealer.kinds() == ["unreadable_card"]
-
-    def test_by_the_rules_alone_a_seventh_card_is_of_another_round(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.RULES)
-        dealer.deal("P1 9S, B1 2H", slots=False)
-        unread(dealer)
-        dealer.deal("B2 3C, P1 9S, B1 2H, P2 KD, B2 3C", slots=False)
-        assert dealer.kinds() == ["unreadable_card"]
-        assert one(dealer.events, "round_aborted").cause == "new_round"
-        rounds = dealer.table.public().round
-        assert rounds is not None
-        assert rounds.partial is True
 
 
 class TestStatus:
@@ -398,12 +237,6 @@ class TestStatus:
         ]
         assert dealer.kinds() == []
 
-    def test_no_change_is_no_news(self) -> None:
-        dealer = Dealer()
-        dealer.say(seen.Link(up=True))
-        assert dealer.say(seen.Link(up=True)) == []
-        assert dealer.say(seen.Standby()) == []
-
     def test_a_fault_outweighs_a_lock_and_a_lock_a_gap(self) -> None:
         dealer = Dealer()
         dealer.gap()
@@ -412,24 +245,9 @@ class TestStatus:
         states = [data.state for data in of_type(dealer.events, "reader_status")]
         assert states == ["partial", "locked", "fault"]
 
-    def test_a_display_knows_every_reader(self) -> None:
-        dealer = Dealer()
-        dealer.say(seen.Link(up=True, source="shoe"))
-        dealer.say(seen.Link(up=True, source="camera"))
-        assert [each.source for each in dealer.table.public().readers] == ["camera", "shoe"]
-
     def test_more_readers_than_a_table_has_are_not_kept(self) -> None:
         dealer = Dealer()
         for number in range(100):
             dealer.say(seen.Link(up=True, source=f"reader-{number}"))
             dealer.error("other", source=f"reader-{number}")
         assert len(dealer.table.public().readers) <= 8
-
-
-def test_a_round_with_all_that_is_lawful_raises_nothing() -> None:
-    dealer = Dealer()
-    dealer.say(seen.Link(up=True))
-    dealer.deal(SIX)
-    dealer.result("player", pairs="")
-    dealer.say(seen.Standby())
-    assert dealer.kinds() == []

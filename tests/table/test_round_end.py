@@ -26,7 +26,6 @@ from tests.table.dealer import (
     Dealer,
     DealingStyle,
     house,
-    kinds,
     of_type,
     one,
     types,
@@ -105,22 +104,6 @@ class TestDevice:
         dealer.draw("4C")  # any other card does not, however late
         assert dealer.kinds() == ["excess_card"]
 
-    def test_a_result_ends_the_round(self) -> None:
-        dealer = Dealer()
-        dealer.deal(SIX)
-        dealer.result("player")
-        dealer.draw("4C")
-        assert dealer.kinds() == []
-        assert dealer.table.public().round is not None
-        assert types(dealer.events).count("round_started") == 2
-
-    def test_the_next_p1_ends_a_whole_round_without_a_result(self) -> None:
-        dealer = Dealer(result_on=CONFIRMED)
-        dealer.deal(SIX)
-        said = dealer.draw("4C", "P1")
-        assert types(said)[:3] == ["round_finished", "betting_closed", "round_started"]
-        assert [event.round for event in said[:3]] == [1, 2, 2]
-
     def test_the_next_p1_aborts_a_round_that_is_not_whole(self) -> None:
         dealer = Dealer()
         dealer.deal("P1 2S, B1 3H, P2 4D")
@@ -128,26 +111,6 @@ class TestDevice:
         assert one(said, "round_aborted").cause == "new_round"
         assert dealer.finished() == []
         assert said[-1].round == 2
-
-    def test_a_p1_said_twice_at_the_start_is_one_card(self) -> None:
-        dealer = Dealer()
-        dealer.draw("5C", "P1")
-        assert dealer.draw("5C", "P1") == []
-        assert dealer.out() == 1
-
-    def test_the_same_card_said_twice_of_one_place_is_one_card(self) -> None:
-        dealer = Dealer()
-        for each in SIX.split(", "):
-            dealer.deal(each)
-            if not each.startswith("P1"):
-                assert dealer.deal(each) == []
-        assert dealer.out() == 6
-        assert dealer.kinds() == []
-
-    def test_an_equal_p1_later_begins_the_next_round(self) -> None:
-        dealer = Dealer()
-        dealer.deal(SIX)
-        assert "round_started" in types(dealer.draw("2S", "P1"))
 
 
 class TestButton:
@@ -158,13 +121,6 @@ class TestButton:
         dealer.wait(3600)
         dealer.deal("P1 AC", slots=slots)
         assert dealer.kinds() == ["excess_card"]
-
-    def test_the_dealers_button_ends_it(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.BUTTON)
-        dealer.deal(SIX, slots=False)
-        dealer.result()
-        assert "round_started" in types(dealer.draw("AC"))
-        assert dealer.kinds() == []
 
     def test_a_refused_order_ends_nothing(self) -> None:
         dealer = Dealer(round_end=RoundEnd.BUTTON, result_on=CONFIRMED)
@@ -184,12 +140,6 @@ class TestQuiet:
         dealer.deal(SIX, slots=False)
         assert "round_started" not in types(dealer.draw("AC", after=9.999))
         assert dealer.kinds() == ["excess_card"]
-
-    def test_the_gap_is_counted_from_the_last_card_of_the_round(self) -> None:
-        dealer = Dealer(quiet_gap=20)
-        dealer.deal(SIX, slots=False)
-        dealer.draw("AC", after=15)
-        assert "round_started" in types(dealer.draw("AD", after=5))
 
     def test_confirmed_is_the_moment_when_the_gap_is_over(self) -> None:
         dealer = Dealer(round_end=RoundEnd.QUIET, result_on=CONFIRMED)
@@ -215,43 +165,6 @@ class TestQuiet:
         assert dealer.kinds() == []
         assert [data.partial for data in dealer.finished()] == [False] * (style != SQUEEZE)
 
-    @pytest.mark.parametrize("slot", [3, 4, 5])
-    def test_a_card_that_comes_later_completes_no_round_and_begins_none(self, slot: int) -> None:
-        dealer = Dealer(round_end=RoundEnd.QUIET)
-        cards = ["2S", "2H", "3D", "QC", "4S", "5D"]
-        for card in cards[:slot]:
-            dealer.draw(card)
-        for card in cards[slot:]:
-            said = dealer.draw(card, after=61 if card == cards[slot] else 1)
-            if card == cards[slot]:
-                assert kinds(said) == ["missing_draw"]
-                assert one(said, "round_aborted").cause == "new_round"
-        dealer.wait(11)
-        assert dealer.finished() == []
-        dealer.deal(NATURAL, slots=False)
-        assert [data.outcome for data in dealer.finished()] == ["player"]
-        assert dealer.kinds() == ["missing_draw"]
-
-    def test_a_round_after_a_missed_card_is_never_told_as_whole(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.QUIET)
-        dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC", slots=False)  # the Player's third: not seen
-        dealer.wait(90)
-        dealer.deal("P1 9S, B1 2H, P2 KD, B2 3C", slots=False)
-        dealer.wait(90)
-        dealer.deal(NATURAL, slots=False)
-        assert [data.player.cards for data in dealer.finished()] == [("9S", "KD")]
-
-    def test_the_first_card_of_the_next_coup_completes_no_round(self) -> None:
-        """The Banker's third card was not read; the next coup begins 25 seconds later."""
-        dealer = Dealer(round_end=RoundEnd.QUIET, draw_within=20)
-        dealer.deal("P1 2S, B1 2H, P2 5D, B2 3C", slots=False)
-        said = dealer.draw("2D", after=25)
-        assert kinds(said) == ["missing_draw"]
-        for face in ("2C", "QD", "KC"):
-            dealer.draw(face)
-        dealer.wait(90)
-        assert [data for data in dealer.finished() if not data.partial] == []
-
     @given(
         coups=st.lists(
             st.tuples(
@@ -264,7 +177,7 @@ class TestQuiet:
             max_size=5,
         )
     )
-    @settings(max_examples=volume(100, 2000))
+    @settings(max_examples=volume(40, 500))
     def test_no_whole_round_has_cards_of_two_coups(
         self, coups: list[tuple[list[str], set[int], list[int], int]]
     ) -> None:
@@ -289,21 +202,6 @@ class TestQuiet:
             elif isinstance(event.data, RoundFinished) and not event.data.partial:
                 assert len(set(found)) == 1, dealer.log
 
-    def test_a_result_does_not_end_it_but_is_compared(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.QUIET)
-        dealer.deal(SIX, slots=False)
-        dealer.result("banker")
-        assert dealer.kinds() == ["result_mismatch"]
-        dealer.draw("AC")
-        assert dealer.kinds() == ["result_mismatch", "excess_card"]
-
-    def test_after_the_gap_a_result_is_compared_with_the_round_that_it_ended(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.QUIET)
-        dealer.deal(SIX, slots=False)
-        dealer.wait(10)
-        dealer.result("banker")
-        assert dealer.kinds() == ["result_mismatch"]
-
 
 class TestAuto:
     """Slots make it `device`; results without slots make it `button`; else it is `quiet`."""
@@ -316,37 +214,6 @@ class TestAuto:
         assert dealer.kinds() == []
         assert len(dealer.finished()) == len(WHOLE)
         assert dealer.table.mode is RoundEnd.BUTTON
-
-    def test_after_a_first_result_silence_ends_nothing(self) -> None:
-        dealer = Dealer()
-        dealer.deal(SIX, slots=False)
-        dealer.result("player")
-        dealer.deal(SIX, slots=False)
-        dealer.draw("AC", after=60)
-        assert dealer.kinds() == ["excess_card"]
-
-    def test_a_first_result_after_the_quiet_gap_counts_too(self) -> None:
-        dealer = Dealer()
-        dealer.deal(SIX, slots=False)
-        dealer.wait(30)
-        dealer.result("player")
-        assert dealer.table.mode is RoundEnd.BUTTON
-        dealer.deal(SIX, slots=False)
-        assert dealer.kinds() == []
-        assert types(dealer.events).count("round_started") == 2
-
-    def test_a_first_result_in_an_incomplete_round_leaves_no_deadline(self) -> None:
-        dealer = Dealer()
-        dealer.gap()
-        dealer.deal("P1 2S, B1 2H", slots=False)
-        dealer.result("player")
-        assert dealer.table.deadline is None
-
-    def test_a_result_after_a_card_with_a_slot_changes_nothing(self) -> None:
-        dealer = Dealer()
-        dealer.deal(SIX)
-        dealer.result("player")
-        assert dealer.table.mode is RoundEnd.DEVICE
 
     def test_an_order_to_confirm_a_result_is_no_button_of_the_equipment(self) -> None:
         dealer = Dealer()
@@ -370,20 +237,6 @@ class TestAuto:
         dealer = Dealer(signals=signals)
         dealer.draw("2S")
         assert dealer.table.mode is mode
-
-    def test_where_signals_are_declared_a_result_decides_nothing(self) -> None:
-        dealer = Dealer(signals=())
-        dealer.deal(SIX, slots=False)
-        dealer.result("player")
-        assert dealer.table.mode is RoundEnd.QUIET
-
-    def test_without_times_a_result_ends_the_round_too(self) -> None:
-        dealer = Dealer(timeless=True)
-        dealer.deal(SIX, slots=False)
-        dealer.result("player")
-        dealer.deal(SIX, slots=False)
-        dealer.draw("AC")
-        assert dealer.kinds() == ["excess_card"]
 
 
 class TestRules:

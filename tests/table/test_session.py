@@ -7,9 +7,9 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.options import Options, ResultOn, RoundEnd
+from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
-from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, of_type, one, types
+from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, one, types
 
 AT = "2026-11-21T09:34:46.000Z"
 
@@ -79,27 +79,6 @@ class TestChange:
         assert tables[0] == ("round_finished", "table")
         assert {table for _, table in tables[1:]} == {"other"}
 
-    def test_in_an_aborted_round_too(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 9S, B1 2H")
-        dealer.say(Dealer.session(table="other"))
-        said = dealer.draw("9D", "P1")
-        assert (said[0].type, said[0].table) == ("round_aborted", "table")
-        assert said[-1].table == "other"
-
-    def test_a_new_shoe_has_it(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 9S, B1 2H")
-        dealer.say(Dealer.session("single-deck"))
-        assert one(dealer.order("new_shoe"), "shoe_started").decks == 1
-
-    def test_of_two_that_wait_the_later_counts(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 9S, B1 2H")
-        dealer.say(Dealer.session(table="second"))
-        dealer.say(Dealer.session(table="third"))
-        assert dealer.draw("9D", "P1")[-1].table == "third"
-
     def test_another_way_to_end_rounds(self) -> None:
         dealer = Dealer()  # auto: the device
         dealer.deal(NATURAL)
@@ -112,14 +91,6 @@ class TestChange:
         dealer.result("player")
         dealer.deal(NATURAL, slots=False)
         assert dealer.table.mode is RoundEnd.QUIET
-
-    def test_the_same_again_changes_nothing(self) -> None:
-        dealer = Dealer()
-        dealer.deal(NATURAL)
-        dealer.say(Dealer.session())
-        dealer.result("player")
-        assert dealer.table.mode is RoundEnd.DEVICE
-        assert of_type(dealer.events, "shoe_started") == [one(dealer.events, "shoe_started")]
 
     def test_the_clock_of_quiet_runs_on_and_ends_in_the_old_round(self) -> None:
         dealer = Dealer(round_end=RoundEnd.QUIET, result_on=ResultOn.CONFIRMED)
@@ -144,17 +115,7 @@ def test_a_session_that_cannot_be_leaves_the_table_as_it_was() -> None:
     assert dealer.table.state.next_session is None
 
 
-def test_the_public_table_has_its_name_and_limits() -> None:
-    dealer = Dealer(name="Table 7", limits={"player": "25-5000"})
-    public = dealer.table.public()
-    assert (public.name, public.limits) == ("Table 7", {"player": "25-5000"})
-
-
 def test_seconds_have_an_end() -> None:
     line = b'{"at":"2026-11-21T09:34:46Z","type":"session","options":{"quiet_gap":1e300}}'
     with pytest.raises(UserError, match="quiet_gap"):
         seen.decode_observation(line)
-
-
-def test_options_are_equal_by_value() -> None:
-    assert Options() == Options(quiet_gap=10)

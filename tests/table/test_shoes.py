@@ -8,7 +8,6 @@ from shoe_daemon.table import decode_event, events
 from shoe_daemon.table import observations as seen
 from tests.table.dealer import (
     NATURAL,
-    SIX,
     Burn,
     CutCard,
     Dealer,
@@ -57,18 +56,6 @@ class TestStart:
         said = dealer.burn("2S 4C 5C")
         assert types(said) == ["shoe_started"] + ["card_burned"] * 3
 
-    def test_a_first_card_in_a_round_starts_none(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 3S")
-        assert "shoe_started" not in types(dealer.burn("4C"))
-
-    def test_an_order_and_the_first_card_after_it_are_one_start(self) -> None:
-        dealer = Dealer()
-        play(dealer)
-        dealer.order("new_shoe")
-        dealer.burn("2S 4C 5C")
-        assert started(dealer) == 2
-
     @pytest.mark.parametrize("first", [True, False])
     def test_by_a_cut_card_and_a_boot(self, *, first: bool) -> None:
         dealer = Dealer()
@@ -81,44 +68,6 @@ class TestStart:
         play(dealer)
         assert started(dealer) == 2
 
-    def test_a_boot_alone_starts_none(self) -> None:
-        dealer = Dealer()
-        assert dealer.say(BOOT) == []
-        play(dealer)
-        assert dealer.say(BOOT) == []
-        assert started(dealer) == 1
-
-    def test_after_one_cut_card_one_boot_starts_a_shoe(self) -> None:
-        dealer = Dealer()
-        play(dealer)
-        dealer.say(CUT)
-        dealer.say(CUT)
-        dealer.say(BOOT)
-        dealer.say(BOOT)
-        assert started(dealer) == 2
-        assert types(dealer.events).count("cut_card") == 1
-
-    def test_by_the_first_card_of_a_table_that_has_none(self) -> None:
-        for role in seen.Role:
-            dealer = Dealer()
-            dealer.say(seen.CardDrawn(role=role))
-            assert started(dealer) == 1
-            assert dealer.out() == 1
-
-    def test_a_log_that_begins_with_the_end_of_a_shoe_has_one(self) -> None:
-        dealer = Dealer()
-        dealer.say(CUT)
-        dealer.say(BOOT)
-        dealer.burn("2S 4C 5C")
-        play(dealer)
-        assert started(dealer) == 1
-        assert dealer.events[-1].shoe == 1
-
-    def test_a_cut_card_before_anything_counts_for_the_shoe_that_was_joined(self) -> None:
-        dealer = Dealer(rules(0))
-        dealer.say(CUT)
-        assert "shoe_finished" in play(dealer)
-
     def test_by_the_first_card_after_the_last_round(self) -> None:
         dealer = Dealer(rules(0))
         play(dealer)
@@ -128,26 +77,6 @@ class TestStart:
         dealer.draw("2S", "P1")
         assert started(dealer) == 2
         assert (dealer.events[-1].shoe, dealer.events[-1].round) == (2, 1)
-
-    def test_a_burned_card_after_the_last_round_starts_one_too(self) -> None:
-        dealer = Dealer(rules(0, burn=Burn(mode="fixed", fixed=1)))
-        play(dealer)
-        dealer.say(CUT)
-        play(dealer)
-        dealer.burn("4C", first=False)
-        play(dealer)
-        assert started(dealer) == 2
-        assert dealer.kinds() == []
-
-    def test_counts_begin_anew(self) -> None:
-        dealer = Dealer()
-        play(dealer, 3)
-        assert dealer.table.public().counts.player == 3
-        dealer.order("new_shoe")
-        public = dealer.table.public()
-        assert (public.counts.rounds, public.round, public.last_result) == (0, None, None)
-        play(dealer)
-        assert dealer.table.public().counts.rounds == 1
 
     def test_it_ends_a_whole_round_and_aborts_another(self) -> None:
         dealer = Dealer()
@@ -172,19 +101,6 @@ class TestBoot:
         assert one(said, "round_aborted").cause == "reset"
         assert dealer.out() == 2
         assert dealer.draw("4S", "P1")[0].round == 2
-
-    def test_after_the_cut_card_it_aborts_and_starts(self) -> None:
-        dealer = Dealer()
-        dealer.deal("P1 2S, B1 3S")
-        dealer.say(CUT)
-        assert types(dealer.say(BOOT)) == ["round_aborted", "shoe_started"]
-
-    def test_a_published_round_stands(self) -> None:
-        dealer = Dealer()
-        dealer.deal(NATURAL)
-        assert dealer.say(BOOT) == []
-        assert len(dealer.finished()) == 1
-        assert dealer.table.public().counts.rounds == 1
 
 
 class TestCutCard:
@@ -220,31 +136,6 @@ class TestCutCard:
         assert "shoe_finished" not in play(dealer, rounds - 1)
         assert "shoe_finished" in play(dealer)
         assert types(dealer.events).count("last_round") == 1
-
-    def test_the_last_round_is_said_before_it_begins(self) -> None:
-        dealer = Dealer(rules(1))
-        dealer.deal("P1 9S, B1 2H")
-        dealer.say(CUT)
-        said = types(dealer.deal("P2 KD, B2 3C") + dealer.result("player"))
-        assert said[-1] == "last_round"
-        shoe = dealer.table.public().shoe
-        assert shoe is not None
-        assert shoe.last_round
-
-    def test_counts_are_of_rounds_never_of_cards(self) -> None:
-        dealer = Dealer(rules(0))
-        play(dealer, 2)
-        dealer.deal(SIX)
-        dealer.result("player")
-        counts = one(dealer.say(CUT), "cut_card")
-        assert (counts.rounds, counts.player, counts.banker, counts.tie) == (3, 3, 0, 0)
-
-    def test_an_aborted_round_uses_up_what_is_permitted(self) -> None:
-        dealer = Dealer(rules(1))
-        dealer.say(CUT)
-        dealer.deal("P1 9S, B1 2H")
-        said = types(dealer.result(forced=True))
-        assert said[:2] == ["round_aborted", "shoe_finished"]
 
     @pytest.mark.parametrize("mode", ["none", "unchecked"])
     def test_a_house_that_heeds_none_only_says_it(self, mode: str) -> None:
@@ -293,12 +184,6 @@ class TestOverrun:
         dealer.order("new_shoe") if how == "order" else dealer.say(BOOT)
         play(dealer)
         assert dealer.kinds() == ["burn_error"]
-
-    def test_a_burned_shoe_is_none(self) -> None:
-        dealer = self.finished()
-        dealer.burn("4C", first=False)
-        play(dealer)
-        assert dealer.kinds() == []
 
 
 class TestChainHead:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import generate
+from tools import generate, generated_blocks
 
 WRONG = {
     "severity=9": "Expected `int` <= 5 - at `$.severity`",
@@ -19,6 +19,8 @@ WRONG = {
     'sentences={"bent": "Card {}."}': "sentences: bent: {}; expected the name of a value",
     'sentences={"nothing_burned": "Bent."}': "nothing_burned; expected a new code, burn_error.py",
     'sentences={"refused_expired": "Bent."}': "a new code, detail_texts.toml has this one",
+    'actions=("fold",)': "actions: fold; expected one of continue,",
+    'situations={"bent": ("Bent",)}': "situations: bent: [('Bent',)]; expected its names",
     'kind="bent"': "its kind is bent, not that of the file",
     "text=str(1)": "malformed node or string",
 }
@@ -36,6 +38,7 @@ def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def declare(checks: Path, kind: str, wrong: str = "") -> None:
     fields = {
         "kind": f'"{kind}"',
+        "name": '"Bent card"',
         "severity": "2",
         "evidence": '("manual",)',
         "text": '"A card is bent."',
@@ -48,6 +51,32 @@ def declare(checks: Path, kind: str, wrong: str = "") -> None:
 
 def test_the_written_files_are_current(capsys: pytest.CaptureFixture[str]) -> None:
     assert generate.main(["--check"]) == 0, capsys.readouterr().err
+    assert generated_blocks.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_a_block_is_written_between_its_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = shutil.copytree(generated_blocks.DOCS, tmp_path / "docs")
+    monkeypatch.setattr(generated_blocks, "DOCS", docs)
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    page, text = docs / "houses.md", (docs / "houses.md").read_text(encoding="utf-8")
+    page.write_text(text.replace("| `curator` |", "| `other` |"), encoding="utf-8")
+    assert generated_blocks.main(["--check"]) == 1
+    assert generated_blocks.main([]) == 0
+    assert page.read_text(encoding="utf-8") == text
+    page.write_text(text.replace("/generated: houses", ""), encoding="utf-8")
+    assert generated_blocks.main([]) == 2
+    assert "no block; expected `generated: houses`" in capsys.readouterr().err
+
+
+def test_a_kind_without_a_section_is_refused(
+    checks: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(generated_blocks, "TABLE", checks.parent)
+    (checks / "wrong_hand.py").write_text('"""A card with the wrong hand."""\n', encoding="utf-8")
+    assert generated_blocks.main(["--check"]) == 2
+    assert "wrong_hand.py: docstring; expected a second paragraph" in capsys.readouterr().err
 
 
 def test_new_kinds_are_the_last_by_name(checks: Path) -> None:
@@ -63,13 +92,13 @@ def test_a_written_kind_keeps_its_place(checks: Path, monkeypatch: pytest.Monkey
     kinds = checks / "kinds.txt"
     kinds.write_text(generate.files(generate.declared())[generate.KINDS], encoding="utf-8")
     monkeypatch.setattr(generate, "KINDS", kinds)
-    declare(checks, "card_bent")
-    assert [each.kind for each in generate.declared()][-2:] == ["draw", "card_bent"]
+    declare(checks, "made_up_kind")
+    assert [each.kind for each in generate.declared()][-2:] == ["draw", "made_up_kind"]
 
 
 @pytest.mark.parametrize("field", WRONG)
 def test_a_wrong_declaration_is_refused(field: str, checks: Path) -> None:
-    declare(checks, "card_bent", field)
-    with pytest.raises(ValueError, match=r"card_bent\.py: ") as refused:
+    declare(checks, "made_up_kind", field)
+    with pytest.raises(ValueError, match=r"made_up_kind\.py: |situations: ") as refused:
         generate.declared()
     assert WRONG[field] in str(refused.value)

@@ -47,11 +47,6 @@ def test_nothing_is_done_where_nothing_changed(
     assert installed == []
 
 
-def test_an_unknown_job_is_bad_usage() -> None:
-    assert prepare.main(["everything"]) == "usage: prepare.py run|venv|mosquitto|chromium|node …"
-    assert prepare.main([]) == "usage: prepare.py run|venv|mosquitto|chromium|node …"
-
-
 def test_several_jobs_are_done_in_their_order(installed: list[list[str]]) -> None:
     assert prepare.main(["mosquitto", "chromium"]) is None
     names = [words[-1] for words in installed if "install" in words]

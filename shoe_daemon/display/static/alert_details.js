@@ -22,17 +22,18 @@ window.Shoe = Shoe;
     excess_card: true, wrong_hand: true, player_third_unauthorised: true
   };
   /* Rulings that a supervisor may choose without a proposal, besides those with a button of their own. */
-  var CARD_RULINGS = ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value"];
+  /* generated: rulings, from shoe_daemon/table/checks */
   var RULINGS = {
-    excess_card: CARD_RULINGS.concat("restore_order"),
-    premature_draw: CARD_RULINGS,
-    face_up_in_shoe: CARD_RULINGS,
-    double_feed: CARD_RULINGS.concat("restore_order"),
-    missing_draw: ["draw_now", "continue"],
+    premature_draw: ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value"],
     player_third_unauthorised: ["reassign_to_banker", "restore_order"],
+    excess_card: ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value", "restore_order"],
+    missing_draw: ["draw_now", "continue"],
     wrong_hand: ["restore_order"],
-    premature_collect: ["restore_order"]
+    premature_collect: ["restore_order"],
+    face_up_in_shoe: ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value"],
+    double_feed: ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value", "restore_order"]
   };
+  /* /generated: rulings */
 
   function createVerified(proposal) {
     var name = proposal.verified ? "verified" : "proposal_not_verified";

@@ -18,6 +18,13 @@ from rich.style import Style
 from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.game import Mark, Outcome
 
+_PLAYER: Final = "#1f5fd1"
+_BANKER: Final = "#b3202c"
+_TIE: Final = "#167a32"
+_RED: Final = "#c1121f"
+_WHITE: Final = "#ffffff"
+_INK: Final = "#16161a"
+_GOOD: Final = "#4cd07d"
 _FELT: Final = "#0d4d32"
 _RAIL: Final = "#08281b"
 _PAPER: Final = "#fbfaf5"
@@ -26,8 +33,8 @@ _GOLD: Final = "#f2c14e"
 RAIL: Final = Style(color="#cfe3d8", bgcolor=_RAIL)
 RAIL_TITLE: Final = Style(color=_GOLD, bold=True)
 RAIL_DIM: Final = Style(color="#7fa391")
-RAIL_BRIGHT: Final = Style(color="#ffffff", bold=True)
-GOOD: Final = Style(color="#4cd07d", bold=True)
+RAIL_BRIGHT: Final = Style(color=_WHITE, bold=True)
+GOOD: Final = Style(color=_GOOD, bold=True)
 BAD: Final = Style(color="#ff6b6b", bold=True)
 
 FELT: Final = Style(color="#d8efe2", bgcolor=_FELT)
@@ -37,17 +44,17 @@ FELT_DIM: Final = Style(color="#8fbfa7")
 DUE: Final = Style(color=_GOLD, bold=True)
 
 CARD_EDGE: Final = Style(color=_PAPER)
-CARD_RED: Final = Style(color="#c1121f", bgcolor=_PAPER, bold=True)
-CARD_BLACK: Final = Style(color="#16161a", bgcolor=_PAPER, bold=True)
+CARD_RED: Final = Style(color=_RED, bgcolor=_PAPER, bold=True)
+CARD_BLACK: Final = Style(color=_INK, bgcolor=_PAPER, bold=True)
 BACK_EDGE: Final = Style(color="#e6ecf5")
 BACK: Final = Style(color="#7d9bd1", bgcolor="#1f3f77")
 UNREAD_EDGE: Final = Style(color="#8d8674")
 UNREAD: Final = Style(color="#4a463d", bgcolor="#e9e6dc", bold=True)
 
-PLAYER: Final = Style(color="#ffffff", bgcolor="#1f5fd1", bold=True)
-BANKER: Final = Style(color="#ffffff", bgcolor="#b3202c", bold=True)
-TIE: Final = Style(color="#ffffff", bgcolor="#167a32", bold=True)
-UNKNOWN: Final = Style(color="#ffffff", bgcolor="#5c6b64", bold=True)
+PLAYER: Final = Style(color=_WHITE, bgcolor=_PLAYER, bold=True)
+BANKER: Final = Style(color=_WHITE, bgcolor=_BANKER, bold=True)
+TIE: Final = Style(color=_WHITE, bgcolor=_TIE, bold=True)
+UNKNOWN: Final = Style(color=_WHITE, bgcolor="#5c6b64", bold=True)
 OUTCOMES: Final[dict[Outcome | None, Style]] = {
     Outcome.PLAYER: PLAYER,
     Outcome.BANKER: BANKER,
@@ -58,12 +65,12 @@ FADED: Final = Style(color="#8fbfa7", bgcolor="#0a3d28")
 
 ALARM: Final = Style(color="#ffe9e6", bgcolor="#8c1420")
 ALARM_EDGE: Final = Style(color="#ff8a80", bold=True)
-ALARM_TITLE: Final = Style(color="#ffffff", bold=True)
+ALARM_TITLE: Final = Style(color=_WHITE, bold=True)
 VERIFIED: Final = Style(color="#b9f5cf", bold=True)
 UNVERIFIED: Final = Style(color=_GOLD, bold=True)
 HELD: Final = Style(color="#2b1d00", bgcolor=_GOLD, bold=True)
 SETTLED: Final = Style(color="#dff5e6", bgcolor="#14512f")
-SETTLED_EDGE: Final = Style(color="#4cd07d")
+SETTLED_EDGE: Final = Style(color=_GOOD)
 CALM_EDGE: Final = Style(color="#1d5a40")
 
 
@@ -82,19 +89,19 @@ BARS: Final[dict[Outcome, Style]] = {
     Outcome.BANKER: Style(color="#d8343f"),
     Outcome.TIE: Style(color="#1e9e4a"),
 }
-PAPER: Final = Style(color="#16161a", bgcolor=_PAPER)
-PAPER_SHADE: Final = Style(color="#16161a", bgcolor="#efece2")
+PAPER: Final = Style(color=_INK, bgcolor=_PAPER)
+PAPER_SHADE: Final = Style(color=_INK, bgcolor="#efece2")
 BEAD_MARK: Final = Style(color=_GOLD)
 NATURAL: Final = Style(color="#ffd76a", underline=True)
 ON_PAPER: Final[dict[Outcome, Style]] = {
-    Outcome.PLAYER: Style(color="#1f5fd1", bold=True),
-    Outcome.BANKER: Style(color="#b3202c", bold=True),
-    Outcome.TIE: Style(color="#167a32", bold=True),
+    Outcome.PLAYER: Style(color=_PLAYER, bold=True),
+    Outcome.BANKER: Style(color=_BANKER, bold=True),
+    Outcome.TIE: Style(color=_TIE, bold=True),
 }
 PAIR_ON_PAPER: Final = Style(color="#8a6a10")
 MARKS: Final[dict[Mark, Style]] = {
-    Mark.RED: Style(color="#c1121f", bold=True),
-    Mark.BLUE: Style(color="#1f5fd1", bold=True),
+    Mark.RED: Style(color=_RED, bold=True),
+    Mark.BLUE: Style(color=_PLAYER, bold=True),
 }
 
 

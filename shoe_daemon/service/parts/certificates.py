@@ -11,7 +11,7 @@ import structlog
 from shoe_daemon.mqtt.certificates import certificate_alerts
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 
 _log = structlog.get_logger(__name__)
 

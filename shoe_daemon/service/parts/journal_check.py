@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from shoe_daemon.service.core import Core
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import make_detail, to_microseconds
 
 _log = structlog.get_logger(__name__)

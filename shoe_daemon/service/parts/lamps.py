@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.lamps.pattern import LampAlert, TableView
 from shoe_daemon.mqtt.topics import TableIdentity
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import Event, Irregularity, IrregularityClosed, RulingGiven
 
 if TYPE_CHECKING:

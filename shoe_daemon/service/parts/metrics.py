@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shoe_daemon.config.sections import MetricsSettings
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import Event
 
 

@@ -10,7 +10,7 @@ import structlog
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.journal.prune import remove_oldest_shoe
 from shoe_daemon.service.core import Core
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import from_microseconds, to_microseconds
 
 _log = structlog.get_logger(__name__)

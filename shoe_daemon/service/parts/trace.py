@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import structlog
 
 from drivers import Frame
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import Event, encode_event, encode_observation
 
 _log = structlog.get_logger(__name__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from drivers import Frame, FrameKind
 from shoe_daemon.journal.clips import WITNESS_PREFIX, is_witness
-from shoe_daemon.service.parts.part import Part, Surroundings
+from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import (
     CardCorrected,
     Event,

@@ -1,4 +1,11 @@
-"""The cards burned for a new shoe are not those that the house burns."""
+"""
+The cards burned for a new shoe are not those that the house burns.
+
+**Sees** more, fewer or no cards burned before the first round than the house burns, or after
+`burn_card_plus_value`. *It needs* a house whose burn is checked.
+**Says** “The first round began and no card had been burned.”
+**You** complete the burn, or excuse it: `acknowledge`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +15,7 @@ from shoe_daemon.table.checks.irregularity import Irregularity
 
 IRREGULARITY: Final = Irregularity(
     kind="burn_error",
+    name="Wrong burn",
     severity=2,
     evidence=("sequence",),
     text="The cards burned for a new shoe are not those that the house burns.",

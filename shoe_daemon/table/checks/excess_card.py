@@ -1,4 +1,16 @@
-"""A card that belongs to neither hand."""
+"""
+A card that belongs to neither hand.
+
+**Sees** a card after the round was complete, or a reader's report of one. *It needs*
+a detectable end of the round: a result, a button, the betting signals, or silence.
+**Says** “4C was drawn and is no part of this round: the Player has a natural 9: nobody draws.”
+(where its own face was not seen: “A card was drawn …”), or “The reader says that a card too many
+was drawn.”
+**You** rule on the card: `burn_card`, `carry_to_next_hand`,
+`carry_as_dummy_hand`, `burn_card_plus_value`, or `void_round`. If it is unknown whether people
+have seen its face, the proposals for both cases are listed: choose the one that fits. A reader
+that reports the card withdrawn or carried closes the irregularity by itself.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +27,22 @@ from shoe_daemon.table.view import Odd
 
 IRREGULARITY: Final = Irregularity(
     kind="excess_card",
+    name="Card too many",
     severity=3,
     evidence=("boundary",),
     text="A card was drawn after the round was complete.",
     requires=("end_not_by_rules",),
+    situations={
+        "excess_unexposed": ("Card too many, its face not seen", "多抽一張牌而牌面未露"),
+        "excess_exposed": ("Card too many, its face seen", "多抽一張牌且牌面已露"),
+    },
+    actions=(
+        "burn_card",
+        "carry_to_next_hand",
+        "carry_as_dummy_hand",
+        "burn_card_plus_value",
+        "restore_order",
+    ),
     sentences={
         "excess_after_end": "{card} was drawn and is no part of this round: {because}",
         "excess_after_end_unseen": "A card was drawn and is no part of this round: {because}",

@@ -14,7 +14,8 @@ class Irregularity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     What is fixed of an irregularity; `make generate` writes what follows from it.
 
     Every value is a literal: `tools/generate.py` reads it without importing the module. The fields
-    up to `reportable` are those of `game.IrregularityFacts`.
+    between `kind` and `sentences` are those of `game.IrregularityFacts`. The docstring of the
+    module, from its second paragraph on, is the section of the kind in ``docs/misdeals.md``.
 
     Attributes:
         kind: Its name on the wire, and that of its module.
@@ -23,10 +24,13 @@ class Irregularity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     kind: str
+    name: str
     severity: Annotated[int, Meta(ge=1, le=5)]
     evidence: tuple[str, ...]
     text: str
     requires: tuple[str, ...] = ()
     reportable: bool = False
+    situations: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    actions: tuple[str, ...] = ()
     sentences: Mapping[str, str] = MappingProxyType({})
     raised_by: tuple[str, ...] = ()

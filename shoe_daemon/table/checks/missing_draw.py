@@ -1,4 +1,24 @@
-"""The end of the round was declared while a card is due."""
+"""
+The end of the round was declared while a card is due.
+
+**Sees** a result, or a cleared table, while a card is due. *It needs* a detectable end of the
+round.
+**Says** “A result was declared, and a card of the Banker is still due (B3).”
+**You** have the card drawn: send `rule --action draw_now` **first**, then draw. The card closes
+the irregularity and the result follows. Once the round is over, `draw_now` is refused. If it is
+too late, send `rule --action void_round`, or `rule --action continue`, which ends the round
+without a result.
+
+*The next card.* After the declared end of a round (a result, the button, `confirm-result`, cleared
+cards, betting opened or closed), the next card of a reader without slots is the first card of the
+next round, unless `draw_now` was sent before it. A reader with slots names the slot itself. The
+round that lacks the card is aborted then; its irregularity stays open until you close it.
+
+*Silence.* On a table where only silence ends rounds (`round_end = "quiet"`), a card that comes
+more than `draw_within` seconds (20; 300 where players squeeze the cards) after the one before may
+be the missing card or the next round's first. Neither round is published as complete, and the
+first raises `missing_draw`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +32,15 @@ from shoe_daemon.table.facts import Round
 
 IRREGULARITY: Final = Irregularity(
     kind="missing_draw",
+    name="Card due and not drawn",
     severity=3,
     evidence=("boundary",),
     text="The round was ended while the rules required another card.",
     requires=("end_signal",),
+    situations={
+        "missing_draw": ("Card due and not drawn", "應補牌而未補"),
+    },
+    actions=("draw_now", "continue"),
     sentences={
         "missing_at_result": (
             "A result was declared, and a card of the {hand} is still due ({slot})."

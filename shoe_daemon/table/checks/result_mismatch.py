@@ -1,4 +1,15 @@
-"""The declared winner or pairs differ from the cards."""
+"""
+The declared winner or pairs differ from the cards.
+
+**Sees** a declared winner or pair that differs from the cards, also when a card is corrected or
+entered later; in a round with missing cards, a winner that no missing card could give. *It needs*
+a result: the shoe's, or the dealer's button.
+**Says** “winner: declared banker, the cards give player.”
+**You** compare the cards on the table with those on the screen. If a card was misread:
+`correct-card`; once the cards give the declared result, the irregularity is closed and the result
+is published. If the result was called wrongly, correct nothing and `acknowledge`: the result of
+the cards is published.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +33,7 @@ from shoe_daemon.table.view import points_of
 
 IRREGULARITY: Final = Irregularity(
     kind="result_mismatch",
+    name="Declared result is not that of the cards",
     severity=3,
     evidence=("boundary",),
     text="The declared result is not the one that the cards give.",

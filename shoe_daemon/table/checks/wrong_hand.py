@@ -1,4 +1,11 @@
-"""A card that was laid to the wrong hand: the order out of the shoe governs the totals."""
+"""
+A card that was laid to the wrong hand: the order out of the shoe governs the totals.
+
+**Sees** a card on another place than the place that was due. *It needs* places.
+**Says** “A card was laid on P2 while B1 was due; by the order out of the shoe it is B1.”
+**You** have the cards moved to the right places, and `rule --action restore_order`. Until then,
+the order out of the shoe decides the totals.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +21,15 @@ from shoe_daemon.table.view import Odd
 
 IRREGULARITY: Final = Irregularity(
     kind="wrong_hand",
+    name="Card laid to the wrong hand",
     severity=3,
     evidence=("placement",),
     text="A card lies with the hand that it was not drawn for.",
     requires=("slot_signal",),
+    situations={
+        "wrong_hand": ("Card laid to the wrong hand", "牌放錯閒莊位置"),
+    },
+    actions=("restore_order",),
     sentences={
         "second_card_on_place": "A second card was laid on {slot}.",
         "laid_on_another_place": (

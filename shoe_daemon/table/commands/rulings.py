@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from shoe_daemon.game import Action, Card, IrregularityKind, Kind
+from shoe_daemon.game import IRREGULARITIES, Action, Card, IrregularityKind, Kind
 from shoe_daemon.table import events, ledger
 from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
@@ -26,39 +26,13 @@ from shoe_daemon.table.rounds import lifecycle, rest, results
 from shoe_daemon.table.shoes import copies, shoe_lifecycle
 from shoe_daemon.table.state import OpenAlert
 
-_EXCESS_KINDS: Final = {
-    IrregularityKind.EXCESS_CARD,
-    IrregularityKind.PREMATURE_DRAW,
-    IrregularityKind.FACE_UP_IN_SHOE,
-    IrregularityKind.DOUBLE_FEED,
-}
-_UNREAD_KINDS: Final = {
-    IrregularityKind.UNREADABLE_CARD,
-    IrregularityKind.SOURCE_CONFLICT,
-    IrregularityKind.DEVICE_FAULT,
-}
-_MISPLACED_KINDS: Final = {
-    IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
-    IrregularityKind.EXCESS_CARD,
-    IrregularityKind.WRONG_HAND,
-    IrregularityKind.PREMATURE_COLLECT,
-    IrregularityKind.DOUBLE_FEED,
-}
+_FOR_ALL_KINDS: Final = {Action.CONTINUE, Action.VOID_ROUND, Action.STOP_SHOE, Action.SUPERVISOR}
 
 ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
-    Action.CONTINUE: None,
-    Action.REASSIGN_TO_BANKER: {IrregularityKind.PLAYER_THIRD_UNAUTHORISED},
-    Action.CARRY_TO_NEXT_HAND: _EXCESS_KINDS,
-    Action.CARRY_AS_DUMMY_HAND: _EXCESS_KINDS,
-    Action.BURN_CARD: _EXCESS_KINDS,
-    Action.BURN_CARD_PLUS_VALUE: _EXCESS_KINDS,
-    Action.DRAW_NOW: {IrregularityKind.MISSING_DRAW},
-    Action.RESTORE_ORDER: _MISPLACED_KINDS,
-    Action.RESCAN: _UNREAD_KINDS,
-    Action.MANUAL_ENTRY: _UNREAD_KINDS,
-    Action.VOID_ROUND: None,
-    Action.STOP_SHOE: None,
-    Action.SUPERVISOR: None,
+    action: None
+    if action in _FOR_ALL_KINDS
+    else {kind for kind, facts in IRREGULARITIES.items() if action in facts.actions}
+    for action in Action
 }
 """The irregularities for which an action can be chosen; None for all."""
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.angel_eye_ii.codec import Report
-from drivers.angel_eye_ii.decoder import decode_report, face_code, place_code, result_code
+from drivers.angel_eye_ii.decoder import decode_report
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table.observations import (
     CardDrawn,
     Carried,
@@ -158,16 +158,6 @@ def test_lock_and_preset() -> None:
     assert said("L") is None
     assert said("M", *b"0712") is None
     assert note("M", *b"0712") == "preset '07' set to '12' at the shoe"
-
-
-def test_codes_are_the_inverse_of_meanings() -> None:
-    for slot in Slot:
-        for card in Card:
-            assert said("D", place_code(slot), face_code(card)) == CardDrawn(slot=slot, card=card)
-        assert said("D", place_code(slot), face_code(None)) == CardDrawn(slot=slot)
-    for outcome in Outcome:
-        result = result_code(outcome, player_pair=True, banker_pair=False)
-        assert said("G", result) == Result(outcome=outcome, player_pair=True, banker_pair=False)
 
 
 @given(st.characters(max_codepoint=255), st.binary(max_size=122))

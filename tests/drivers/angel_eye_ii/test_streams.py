@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
 from drivers.angel_eye_ii.codec import MAX_FRAME
-from drivers.angel_eye_ii.decoder import AngelDecoder
 from drivers.driver import Frame
 from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
 from drivers.simulators.shoe import Fault
@@ -44,34 +43,12 @@ def cut(data: bytes, rng: random.Random) -> list[bytes]:
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("seed", range(5))
 class TestCuts:
-    def test_however_a_stream_is_cut_the_frames_are_the_same(self, mode: Mode, seed: int) -> None:
-        data = dealt(mode, seed).stream(3)
-        whole = fed([data])
-        assert fed([bytes([byte]) for byte in data]) == whole
-        assert fed(cut(data, random.Random(seed))) == whole
-
     def test_repeats_change_nothing(self, mode: Mode, seed: int) -> None:
         # Noise damages a copy, which is a loss where there is only one.
         played = dealt(mode, seed, tuple(set(SILENT) - {Fault.NOISE}))
         once = said(fed([played.stream(1)]))
         for copies in (2, 3, 5):
             assert said(fed([played.stream(copies)])) == once
-
-    def test_noise_between_frames_changes_nothing(self, mode: Mode, seed: int) -> None:
-        rng = random.Random(seed)
-        steps = dealt(mode, seed).steps
-        frames = [data for step in steps for _, data in step.writes(2)]
-        noisy = b"".join(rng.randbytes(rng.randrange(60)) + frame for frame in frames)
-        assert said(fed([noisy])) == said(fed([b"".join(frames)]))
-
-    def test_a_stream_may_be_joined_anywhere(self, mode: Mode, seed: int) -> None:
-        data = dealt(mode, seed, ()).stream(2)
-        whole = said(fed([data]))
-        for start in random.Random(seed).sample(range(len(data)), 40):
-            joined = said(fed([data[start:]]))
-            # What is said is the end of the whole, and no gap is claimed.
-            assert joined == whole[len(whole) - len(joined) :]
-            assert Gap() not in joined
 
     def test_a_lost_report_is_always_noticed(self, mode: Mode, seed: int) -> None:
         steps = dealt(mode, seed, ()).steps
@@ -96,20 +73,3 @@ def test_random_bytes_give_the_same_however_they_are_cut(
     joined = b"".join(frame.raw for frame in whole)
     assert data.startswith(joined)
     assert len(data) - len(joined) < MAX_FRAME
-
-
-@given(st.lists(st.sampled_from([b"\x05", b"\x02", b"\x03", b"1", b"D", b"\x81", b"4F"])))
-def test_bytes_that_look_like_frames_raise_nothing(pieces: list[bytes]) -> None:
-    assert fed([b"".join(pieces)]) == fed(pieces)
-
-
-def test_a_million_random_bytes_raise_nothing_and_bound_memory() -> None:
-    rng = random.Random(1)
-    decoder = AngelDecoder(AngelOptions(allow_commands=True))
-    heard = 0
-    for _ in range(1000):
-        frames = decoder.feed(rng.randbytes(1000), 0.0)
-        assert all(len(frame.raw) <= MAX_FRAME for frame in frames)
-        assert len(decoder._buffer) < MAX_FRAME  # noqa: SLF001 - the bound is the promise
-        heard += sum(len(frame.raw) for frame in frames)
-    assert heard > 1_000_000 - MAX_FRAME

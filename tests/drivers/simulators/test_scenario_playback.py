@@ -5,10 +5,7 @@ readers.
 
 from __future__ import annotations
 
-import os
 import queue
-import socket
-import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +22,6 @@ from drivers.driver import Frame
 from drivers.mqtt_camera import MqttCamera
 from drivers.reader_thread import Reader
 from drivers.registry import create_driver
-from drivers.simulators import lines
 from drivers.simulators.angel_eye import Scenario, Settings, scenario, scenes
 from drivers.simulators.lines import Line, PtyLine, TcpLine
 from drivers.simulators.mqtt_camera import SimulatedRecogniser
@@ -36,7 +32,7 @@ from drivers.simulators.simulator import (
     play,
     simulator_names,
 )
-from drivers.transport import LineError, open_transport
+from drivers.transport import open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import (
     CardDrawn,
@@ -45,7 +41,6 @@ from shoe_daemon.table.observations import (
     GapDetail,
     Link,
     Observation,
-    Placed,
     Role,
 )
 from tests.brokers import Listener as BrokerListener
@@ -221,44 +216,11 @@ def test_who_takes_long_to_open_a_terminal_misses_nothing(
     line.close()
 
 
-def test_a_listener_that_comes_back_hears_how_it_goes_on(line: Line) -> None:
-    with Show(line, Settings(seed=6)) as show:
-        for _ in range(3):
-            with Listener(line) as listener:
-                assert len(listener.hear(30)) >= 30
-        assert show.played
-
-
-def test_the_pace_is_the_tables(line: Line) -> None:
-    settings = Settings(rounds=2, seed=6)
-    length = scenario(settings).steps[-1].at
-    # Measured from before the start: the reader may be scheduled late.
-    began = time.monotonic()
-    with Listener(line), Show(line, settings, Pace(speed=100, copies=1)) as show:
-        show.join()
-        assert time.monotonic() - began > length / 100
-
-
 def test_a_player_stops_at_once(line: Line) -> None:
     with Listener(line) as listener, Show(line, Settings(seed=6), Pace(speed=0.01)) as show:
         listener.hear(1)
         show.stopping.set()
         show.join()
-
-
-def test_a_player_that_nobody_hears_stops_at_once(line: Line) -> None:
-    with Show(line, Settings(seed=6)) as show:
-        show.stopping.set()
-        show.join()
-
-
-def test_commands_from_the_host_disturb_nothing(line: Line) -> None:
-    settings = Settings(rounds=3, seed=6)
-    said = said_by(scenario(settings))
-    with Listener(line) as listener, Show(line, settings):
-        until(lambda: listener.reader.ages.link)
-        listener.reader.send(b"\x02OPLK02\x031B" * 10)
-        assert listener.hear(len(said)) == said
 
 
 class TestPty:
@@ -275,11 +237,6 @@ class TestPty:
         assert not link.is_symlink()
         assert first.parent.name == "pts"
 
-    def test_without_a_link_its_own_path_is_told(self) -> None:
-        line = PtyLine()
-        open_transport(line.address, AngelEyeII.line).close()
-        line.close()
-
     def test_a_stale_link_is_replaced_and_a_file_is_not(self, tmp_path: Path) -> None:
         link = tmp_path / "shoe"
         link.symlink_to("/dev/pts/none")
@@ -291,13 +248,6 @@ class TestPty:
         with pytest.raises(UserError, match="No such file or directory"):
             PtyLine(tmp_path / "none" / "shoe")
 
-    def test_somebody_elses_link_is_left_alone(self, tmp_path: Path) -> None:
-        link = tmp_path / "shoe"
-        line, other = PtyLine(link), PtyLine(link)
-        line.close()
-        assert link.is_symlink()
-        other.close()
-
     def test_bytes_pass_untouched_before_a_reader_has_set_the_terminal(self) -> None:
         line = PtyLine()
         every_byte = bytes(range(256))
@@ -305,71 +255,6 @@ class TestPty:
             line.send(every_byte, threading.Event())
             assert slave.read(256) == every_byte
         line.close()
-
-    def test_who_opens_it_has_settled_when_he_has_thrown_away_what_came_before(self) -> None:
-        # Independent of the speed of the machine.
-        line = PtyLine(flush_timeout_s=3600.0)
-        for _ in range(2):
-            assert not line.is_ready()
-            slave = os.open(line.address, os.O_RDWR | os.O_NOCTTY)
-            assert (line.is_open(), line.is_ready()) == (True, False)
-            termios.tcflush(slave, termios.TCIFLUSH)
-            assert line.is_ready()
-            os.close(slave)
-            assert (line.is_open(), line.is_ready()) == (False, False)
-        line.close()
-
-    def test_who_throws_nothing_away_has_settled_after_a_while(self) -> None:
-        line = PtyLine(flush_timeout_s=0.0)
-        with Path(line.address).open("rb"):
-            until(line.is_ready, "one that throws nothing away")
-        line.close()
-
-    def test_it_is_drained_when_all_is_read_however_long_that_takes(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        looks, unread = 0, lines._unread  # noqa: SLF001 - to know how often it was looked
-
-        def look(*what: Any) -> bool:  # noqa: ANN401 - whatever is handed to it
-            nonlocal looks
-            looks += 1
-            return unread(*what)
-
-        monkeypatch.setattr(lines, "_DRAIN_POLL_S", 0.001)
-        monkeypatch.setattr(lines, "_unread", look)
-        line = PtyLine()
-        with Path(line.address).open("rb", buffering=0) as slave:
-            line.send(bytes(3000), threading.Event())
-            draining = threading.Thread(target=line.drain, args=(threading.Event(),), daemon=True)
-            draining.start()
-            until(lambda: looks > 300, "many looks")
-            assert draining.is_alive()
-            assert sum(len(slave.read(1000)) for _ in range(3)) == 3000
-            draining.join(PATIENCE)
-            assert not draining.is_alive()
-        line.close()
-
-    def test_one_look_that_finds_nothing_is_not_believed(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        answers = [True, False, True, *[False] * 50]
-        monkeypatch.setattr(lines, "_unread", lambda *_: answers.pop(0))
-        line = PtyLine()
-        with Path(line.address).open("rb"):
-            line.drain(threading.Event())
-        assert True not in answers
-        line.close()
-
-
-def test_a_link_is_gone_while_its_line_is_unplugged(tmp_path: Path) -> None:
-    link = tmp_path / "shoe"
-    line = PtyLine(link)
-    line.unplug()
-    assert not link.is_symlink()
-    line.plug()
-    assert link.is_symlink()
-    line.close()
-    assert not link.is_symlink()
 
 
 class TestTcp:
@@ -384,28 +269,6 @@ class TestTcp:
         until(lambda: not line.is_open())
         line.close()
 
-    def test_a_port_in_use_is_said(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            with pytest.raises(UserError, match=f"^socket://127.0.0.1:{port}: .*in use"):
-                TcpLine("127.0.0.1", port)
-
-    def test_an_unplugged_port_refuses_and_comes_back_at_the_same_address(self) -> None:
-        line = TcpLine("127.0.0.1", free_port())
-        address = line.address
-        client = open_transport(address, AngelEyeII.line)
-        until(line.is_open)
-        line.unplug()
-        with pytest.raises(LineError):
-            client.read()
-        client.close()
-        with pytest.raises(LineError, match="refused"):
-            open_transport(address, AngelEyeII.line)
-        line.plug()
-        assert line.address == address
-        open_transport(address, AngelEyeII.line).close()
-        line.close()
-
 
 @pytest.mark.mosquitto
 class TestBroker:
@@ -415,28 +278,6 @@ class TestBroker:
         driver = create_driver("mqtt-camera", self.OPTIONS)
         assert isinstance(driver, MqttCamera)
         return driver, SimulatedRecogniser(driver)
-
-    def test_a_recogniser_is_heard_by_its_driver(self, mosquitto: Mosquitto) -> None:
-        driver, simulator = self.recogniser()
-        url = f"mqtt://127.0.0.1:{mosquitto.port}/studio/cards"
-        played = list(simulator.scenes(Settings(rounds=8, seed=6), once=False))
-        dealt = [card for scene in played if scene.round for _, card in scene.round.cards]
-        cards: list[object] = []
-
-        def note(frame: Frame) -> None:
-            cards.extend(each.card for each in frame.observations if isinstance(each, Placed))
-
-        line = simulator.open_line(url)
-        reader = Reader("eye", driver, url, driver.line, note)
-        reader.start()
-        until(lambda: reader.ages.link, "the reader")
-        for _ in play(played, line, AT_ONCE, threading.Event()):
-            pass
-        until(lambda: len(cards) >= len(dealt), "all cards")
-        reader.stop()
-        assert reader.join(PATIENCE)
-        line.close()
-        assert cards == dealt
 
     def test_what_is_published_while_it_is_away_is_lost(self, mosquitto: Mosquitto) -> None:
         line = self.recogniser()[1].open_line(f"mqtt://127.0.0.1:{mosquitto.port}/cards")
