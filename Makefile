@@ -4,6 +4,7 @@
 # make test   every promise, in minutes; `make test-fast` the pure tests, in under a minute;
 #             `make test-all` every promise at full volume
 # make test-machine   the packages on a virtual machine: 20 to 40 minutes on two processors
+# make test-trees    the packages on each distribution and processor
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
 # make generate  all files that follow from a house, a wager, an irregularity, a message or a word
 # make check  lint, format, types, and which room imports which
@@ -77,6 +78,13 @@ test-machine: venv
 	@$(BIN)/python tools/prepare.py mosquitto
 	$(BIN)/pytest -v -s -n 4 --maxschedchunk=1 --timeout=3600 tests/machine \
 	  tests/mqtt/test_real_home_assistant.py $(ARGS)
+
+# The packages on each system and processor, in trees: up to an hour. Needs root and Debian; a
+# system whose archive cannot be reached is skipped.
+.PHONY: test-trees
+test-trees: export TEST_TREES = 1
+test-trees: venv
+	$(BIN)/pytest -v -s -n 0 tests/packaging/test_trees.py $(ARGS)
 
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
 .PHONY: golden golden-write

@@ -31,7 +31,13 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     with (folder / "packages.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not out.exists():
-            build = [sys.executable, "-m", "tools.build_deb", str(out.with_suffix(".new")), "amd64"]
+            build = [
+                sys.executable,
+                "-m",
+                "tools.build_deb",
+                str(out.with_suffix(".new")),
+                "amd64",
+            ]
             subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
             out.with_suffix(".new").rename(out)
     return sorted(out.glob("*.deb"), reverse=True)

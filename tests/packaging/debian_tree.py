@@ -28,6 +28,10 @@ _CONTENT: Final = (
     *("systemd-sysv", "dbus", "udev", "python3", "openssl", "mosquitto", "mosquitto-clients"),
     *("man-db", "bash-completion"),
 )
+_UBUNTU: Final = ("noble", "resolute")
+_UBUNTU_KEYRING: Final = "ubuntu-archive-keyring.gpg"
+_EMULATORS: Final = {"arm64": "qemu-aarch64"}
+_EMULATION: Final = "qemu-user-static binfmt-support arch-test"
 _AUTHORITIES: Final = "/etc/ssl/certs/ca-certificates.crt"
 _SOURCES: Final = Path("/etc/apt/sources.list.d/debian.sources")
 _TOOLS: Final = _BUILD / "host"
@@ -161,12 +165,12 @@ class BootedDebian:
         return self._first != ""
 
 
-def make_debian() -> DebianTree:
+def make_debian(suite: str = "bookworm", processor: str = "amd64") -> DebianTree:
     """
     Make a tree beside the cached one; skip the test where it cannot be made. Files below /usr,
     which dpkg replaces and does not change, are links.
     """
-    cached = cached_debian()
+    cached = cached_debian(suite, processor=processor)
     root = Path(mkdtemp(prefix="tree-", dir=_BUILD))
     root.chmod(0o755)
     for folder in cached.iterdir():
@@ -195,24 +199,33 @@ def relabelled(package: Path, target: Path, *, without: str = "", **fields: str)
 
 
 def cached_debian(
-    suite: str = "bookworm", packages: Sequence[str] = _CONTENT, script: str = ""
+    suite: str = "bookworm",
+    packages: Sequence[str] = _CONTENT,
+    script: str = "",
+    processor: str = "amd64",
 ) -> Path:
     """
-    Return a folder with a Debian: made once, from this machine's mirror, and kept below `build`
+    Return a folder with a Debian or Ubuntu: made once, from a mirror, and kept below `build`
     until `make clean`. Skips the test where it cannot be made.
 
     Args:
-        suite: Debian's name of the release.
+        suite: The name of the release.
         packages: The packages in it.
+        processor: Of its programs; this machine runs those of another one by emulation.
         script: A script of the shell that completes it. It runs inside, with the network, the
             environment and the certificate authorities of this machine.
     """
     if os.geteuid() != 0:
         pytest.skip("only root can install packages into a tree of Debian")
-    key = sha256("\0".join([*packages, script]).encode()).hexdigest()[:8]
+    if (
+        processor != "amd64"
+        and not Path("/proc/sys/fs/binfmt_misc", _EMULATORS[processor]).exists()
+    ):
+        pytest.skip(f"no emulator: apt-get install {_EMULATION}")
+    key = sha256("\0".join([*packages, script, processor]).encode()).hexdigest()[:8]
     tree = _BUILD / f"{suite}-{key}"
     if not tree.exists():
-        _make_tree(tree, suite, packages, script)
+        _make_tree(tree, suite, packages, script, processor)
     return tree
 
 
@@ -292,8 +305,10 @@ def _removed(group: Path) -> bool:
     return not group.exists()
 
 
-def _make_tree(tree: Path, suite: str, packages: Sequence[str], script: str) -> None:
-    name = f"no tree of Debian {suite}"
+def _make_tree(
+    tree: Path, suite: str, packages: Sequence[str], script: str, processor: str
+) -> None:
+    name = f"no tree of {suite}"
     if not _SOURCES.exists():
         pytest.skip(f"{name}: {_SOURCES} is missing")
     with _locked(f"{tree.name}.lock"):
@@ -304,10 +319,12 @@ def _make_tree(tree: Path, suite: str, packages: Sequence[str], script: str) -> 
         # Its mounts end with it, and it ends with this process.
         alone = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--mount-proc")
         command = [*alone, "--kill-child", *_tool("mmdebstrap"), "--mode=root"]
-        command += ["--variant=minbase"]
+        command += ["--variant=minbase", f"--architectures={processor}"]
+        if suite in _UBUNTU:
+            command += [f"--keyring={_ubuntu_keyring()}", "--components=main,universe"]
         command += [f"--include={','.join(packages)}", '--aptopt=Acquire::Languages "none"']
         # The lists of `sid` expire within days; a mirror may be older.
-        command += ['--aptopt=Acquire::Check-Valid-Until "false"'] * (suite == "sid")
+        command += ['--aptopt=Acquire::Check-Valid-Until "false"'] * (suite in {"sid", "forky"})
         if script:
             copy = f'if [ -e {_AUTHORITIES} ]; then cp {_AUTHORITIES} "$1"{_AUTHORITIES}; fi'
             inside = f'chroot "$1" sh -ec {shlex.quote(script)}'
@@ -324,9 +341,19 @@ def _make_tree(tree: Path, suite: str, packages: Sequence[str], script: str) -> 
 
 def _source(suite: str) -> str:
     """Return a source of mmdebstrap: all of this machine's for its own release."""
+    if suite in _UBUNTU:
+        return "http://archive.ubuntu.com/ubuntu"
     sources = _SOURCES.read_text()
     if re.search(rf"^Suites:.*\b{suite}\b", sources, re.MULTILINE):
         return str(_SOURCES)
     mirror = re.search(r"^URIs: *(\S+)", sources, re.MULTILINE)
     assert mirror, sources
     return mirror[1]
+
+
+def _ubuntu_keyring() -> Path:
+    """Return the keys that sign Ubuntu; a Debian may not have them."""
+    for folder in (Path("/usr/share/keyrings"), _BUILD):
+        if (folder / _UBUNTU_KEYRING).exists():
+            return folder / _UBUNTU_KEYRING
+    pytest.skip(f"put {_UBUNTU_KEYRING} of Ubuntu's package ubuntu-keyring into {_BUILD}")
