@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, one
+from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one
 
 CARRIED = "P1 4C, B1 9H, P2 2D, B2 KS"
 """The next hand, with the card too many as its first: 6 against 9."""
@@ -120,4 +120,15 @@ def test_a_new_shoe_forgets_it(action: str) -> None:
     pit.result("player")
     assert pit.finished()[1].kind == "normal"
     assert pit.finished()[1].player.cards == ("9S", "KD")
+    assert pit.out() == 4
+
+
+def test_cards_that_are_shuffled_back_count_anew() -> None:
+    pit = SupervisedTable(
+        house(reshuffle="per_hand", burn=Burn(mode="none")), round_end=RoundEnd.BUTTON
+    )
+    pit.deal(f"{NATURAL}, P3 4C", slots=False)
+    pit.rule("carry_to_next_hand")
+    pit.result("player")
+    pit.deal(REST, slots=False)
     assert pit.out() == 4

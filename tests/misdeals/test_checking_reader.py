@@ -115,6 +115,35 @@ def test_the_first_goes_away_and_the_second_deals() -> None:
     assert status == {"shoe": "down", "scanner": "up"}
 
 
+def test_both_away() -> None:
+    pit = two()
+    link(pit, "shoe", up=False)
+    link(pit, "scanner", up=False)
+    pit.cmd("enter_result", outcome="banker")
+    assert pit.counts() == {"rounds": 1, "banker": 1}
+
+
+def test_a_burn_that_an_early_reader_does_not_see() -> None:
+    pit = two()
+    pit.say(seen.CardDrawn(card=Card("2S"), role=seen.Role.FIRST, source="shoe"))
+    pit.say(seen.CardDrawn(card=Card("3S"), role=seen.Role.BURN, source="shoe"))
+    for _ in range(3):
+        early(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == []
+
+
+def test_a_burn_that_only_the_checking_reader_sees() -> None:
+    pit = two()
+    pit.cmd("new_shoe")
+    for face in ("KH", "3S"):
+        read(pit, "scanner", face)
+    for _ in range(3):
+        early(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == []
+
+
 def early(pit: Dealer, faces: list[str], other: list[str | None] | None = None) -> None:
     """Let both read cards, the scanner first; None for a card that it misses."""
     for face, twin in zip(faces, other or faces, strict=True):

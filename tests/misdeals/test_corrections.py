@@ -125,6 +125,18 @@ def test_a_round_that_came_to_nothing_has_no_result_to_follow(*, result: bool) -
     assert pit.counts() == {}
 
 
+def test_a_void_round_stays_void() -> None:
+    pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", ended=False)
+    pit.cmd("void_round")
+    assert types(correct(pit, "B1", "QS")) == ["card_corrected"]
+    pit.result("banker")
+    assert pit.counts() == {}
+    pit.cmd("undo")
+    said = pit.cmd("undo")
+    assert one(said, "result_revised").after.banker.cards == ("5H", "3H")
+    assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
+
+
 def test_a_round_of_which_a_card_is_not_known() -> None:
     pit = SupervisedTable()
     pit.deal("P1 9S, B1 2H")

@@ -126,6 +126,16 @@ def test_a_card_on_a_place_after_the_declared_end_is_still_of_the_coup() -> None
     assert [data.player.cards for data in pit.finished()] == [("9S", "KD")]
 
 
+def test_a_camera_that_sees_a_place_again_counts_nothing_twice() -> None:
+    pit = SupervisedTable()
+    for slot, face in (("P1", "2S"), ("B1", "2H")):
+        pit.draw(face, slot)
+    pit.cmd("void_round")
+    for _ in range(3):
+        pit.draw("3D", "P2")
+    assert pit.out() == 3
+
+
 def test_the_faces_of_a_voided_squeeze_begin_no_round() -> None:
     pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal("P1 2S, B1 2H", hidden=True)

@@ -208,3 +208,12 @@ def test_the_value_of_an_unread_card_is_asked_for() -> None:
     pit.cmd("rule", action="burn_card_plus_value", card="7H")
     assert pit.table.state.burn_due == 7
     assert pit.closed() == [("burn_card_plus_value", "ann")]
+
+
+def test_a_card_that_lies_face_up_in_the_shoe_is_burned_with_its_value() -> None:
+    pit = SupervisedTable(policy="us_nj_pa")
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.cmd("hold", kind="face_up_in_shoe")
+    pit.cmd("rule", action="burn_card_plus_value", card="KS")
+    assert pit.table.state.burn_due == 1 + house().burn.face_value

@@ -126,6 +126,13 @@ def test_a_false_draw_costs_the_shoe_where_the_policy_says_so(kind: str, policy:
         assert play(pit, BANKER, "banker") == []
 
 
+def test_who_lost_it_already_loses_it_once() -> None:
+    pit = curated(policy="fr_2007")
+    assert play(pit, f"{NATURAL}, P3 4C", "player") == [2]
+    assert play(pit, BANKER, "banker") == []
+    assert pit.table.public().curator == 2
+
+
 def test_a_false_draw_in_a_round_that_is_void_costs_it_too() -> None:
     pit = curated(policy="fr_2007")
     pit.deal("P1 6S, B1 2H")

@@ -38,6 +38,17 @@ def next_round(pit: SupervisedTable, text: str = NATURAL, outcome: str = "player
 class TestCorrectedOnTheTableAndAgainLater:
     """The first correction is made while the cards lie on the table, the next one later."""
 
+    def test_the_first_correction_counts_in_the_second(self) -> None:
+        pit = button(BANKER_NATURAL, "banker")
+        correct(pit, "B1", "QS")
+        next_round(pit)
+        said = correct(pit, "B2", "2H")  # 2: the Banker still lacks a card
+        assert of_type(said, "result_revised") == []
+        assert pit.open_kinds() == ["missing_draw"]
+        shoe = pit.table.state.shoe
+        assert shoe is not None
+        assert [shoe.seen[Card(face).index] for face in ("5H", "QS", "3H", "2H")] == [0, 1, 0, 2]
+
     def test_it_may_be_taken_back(self) -> None:
         pit = button(BANKER_NATURAL, "banker")
         (before,) = pit.finished()

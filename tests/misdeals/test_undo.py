@@ -182,6 +182,16 @@ def test_the_whole_state_is_restored(
     assert pit.said() == pit.replayed()
 
 
+def test_a_round_that_an_undone_entry_had_begun_is_listed_as_aborted() -> None:
+    pit = SupervisedTable()
+    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
+    pit.cmd("enter_card", card="9S")
+    assert one(pit.cmd("undo"), "round_aborted").cause == "new_round"
+    assert [(each.round, each.aborted) for each in pit.table.history().rounds] == [
+        (1, "new_round")
+    ]
+
+
 def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
     pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal(BANKER_DRAWS, hidden=True)
@@ -243,3 +253,14 @@ def test_correcting_a_partial_round_keeps_its_wagers() -> None:
         said = pit.cmd("correct_card", slot=Slot.B2, card="4C", round=1)
         after = one(said, "result_revised").after
         assert (after.wagers, after.partial, after.banker.total) == (wagers, True, 6)
+
+
+def test_the_void_of_a_held_round_without_a_result_leaves_no_result_in_the_history() -> None:
+    pit = SupervisedTable(hold_from=3)
+    pit.cmd("hold")
+    pit.deal("P1 KD, B1 8C, P2 7H, B2 3S, B3 AC")
+    pit.result("player")
+    pit.cmd("correct_card", slot=Slot.P1, card="5S")
+    assert one(pit.cmd("void_round"), "round_voided").before is None
+    (past,) = pit.table.history().rounds
+    assert (past.voided, past.outcome, past.wins) == (True, None, ())

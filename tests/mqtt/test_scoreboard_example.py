@@ -126,8 +126,8 @@ def test_an_example_gives_no_password_to_a_broker_that_it_cannot_verify(
     broker: SampleBroker, name: str, tmp_path: Path
 ) -> None:
     with showing(name, broker, tmp_path, ca="") as board:
-        # It hangs up before it has named itself.
-        wait_for(lambda: b"Client <unknown> " in broker.log.read_bytes(), "a refusal")
+        # It hangs up before it has named itself; mosquitto has several words for that.
+        wait_for(lambda: b"lient <unknown>" in broker.log.read_bytes(), "a refusal")
         board.wait_stale("no broker")
         assert b"u'board'" not in broker.log.read_bytes()
 

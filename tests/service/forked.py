@@ -53,14 +53,19 @@ class ForkedProgram:
         assert self._process.pid is not None
         return self._process.pid
 
+    @property
+    def returncode(self) -> int | None:
+        """The exit status; None while it runs."""
+        return self._process.exitcode
+
     def poll(self) -> int | None:
         """Return the exit status, or None while it runs."""
-        return self._process.exitcode
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end, and return the exit status."""
         self._process.join(timeout)
-        status = self._process.exitcode
+        status = self.returncode
         if status is None:
             raise subprocess.TimeoutExpired("shoe-daemon", timeout or 0.0)
         return status

@@ -70,6 +70,13 @@ def test_none_at_all_is_said_at_the_first_card(burn: Burn) -> None:
     assert dealer.kinds() == ["burn_error"]
 
 
+def test_too_many_is_said_once() -> None:
+    dealer = shoe(Burn(mode="none"))
+    dealer.burn("4C 5C 6C", first=False)
+    dealer.deal(NATURAL)
+    assert dealer.kinds() == ["burn_error"]
+
+
 def test_a_first_card_that_cannot_be_read_lets_nothing_be_checked() -> None:
     dealer = shoe(FIRST)
     said = dealer.burn("-- 4C 5C")

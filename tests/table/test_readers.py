@@ -60,6 +60,13 @@ class TestDeviceFault:
         dealer.error("other")
         assert dealer.error("other") == []
 
+    def test_an_error_said_again_after_a_restart_is_one(self) -> None:
+        dealer = Dealer()
+        dealer.error("other")
+        dealer.gap("restart")
+        dealer.error("other")
+        assert dealer.kinds() == ["device_fault"]
+
     def test_too_many_words_are_cut(self) -> None:
         dealer = Dealer()
         dealer.say(seen.DeviceError(text="x" * 100_000))

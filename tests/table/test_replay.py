@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # In the last, silence lets a new session release a held round.
-SEEDS = [*range(volume(4, 12)), 1121]
+SEEDS = [*range(volume(4, 11)), 11, 1121]
 
 
 def fold(table: Table, observations: Iterable[seen.Observation]) -> bytes:

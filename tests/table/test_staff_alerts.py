@@ -363,6 +363,16 @@ def test_it_holds_the_result_and_is_closed_by_its_number() -> None:
     assert one(pit.rule("burn_card"), "irregularity_closed").id == found.id
 
 
+def test_closed_before_it_is_public_it_is_never_told_publicly() -> None:
+    pit = hidden()
+    found = one(pit.events, "staff_irregularity")
+    said = pit.cmd("acknowledge", irregularity=found.id)
+    assert types(said) == ["staff_irregularity_closed"]
+    said = pit.cmd("reveal")
+    assert "irregularity" not in types(said)
+    assert one(said, "round_finished").player.total == 9
+
+
 def test_a_hidden_card_that_was_read_wrongly_takes_its_irregularity_back() -> None:
     pit = hidden()
     said = pit.cmd("correct_card", slot=Slot.P1, card="3S")

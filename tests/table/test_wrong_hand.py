@@ -114,6 +114,15 @@ class TestCameraAlone:
         assert "round_finished" in self.see(dealer, "P1 6S, B1 2H, P2 KD, B2 3C, B3 9D")
         assert dealer.out() == 5
 
+    def test_what_it_sees_again_is_no_news(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        whole = "P1 6S, B1 2H, P2 KD, B2 3C, B3 9D"
+        self.see(dealer, whole)
+        for _ in range(4):
+            assert self.see(dealer, whole) == []  # nor does it put off the end of the round
+        assert dealer.table.state.round is not None
+        assert dealer.table.state.round.ended
+
     def test_a_card_that_cannot_be_read_is_there_and_may_be_read_later(self) -> None:
         dealer = Dealer()
         self.see(dealer, "P1 9S")
