@@ -56,6 +56,12 @@ def _renderer(log: _JournalLog | _NonBlockingLog) -> Any:  # noqa: ANN401 - stru
 _JSON: Final = structlog.processors.JSONRenderer()
 
 
+def is_debugging() -> bool:
+    """Return whether the log was configured to have level debug."""
+    log = structlog.get_logger(__name__)
+    return structlog.is_configured() and bool(log.is_enabled_for(logging.DEBUG))
+
+
 @contextlib.contextmanager
 def warnings_on_stderr() -> Iterator[None]:
     """Log warnings and errors to stderr meanwhile: stdout is for programs."""

@@ -79,6 +79,8 @@ def _declaration(path: Path, value: ast.expr | None, owners: Mapping[str, str]) 
         raise ValueError(f"{path}: {error}") from error
     if irregularity.kind != path.stem:
         raise ValueError(f"{path}: its kind is {irregularity.kind}, not that of the file")
+    if not (irregularity.raised_by or irregularity.reportable or _has_check(irregularity)):
+        raise ValueError(f"{path}: nothing raises it; expected check, raised_by or reportable")
     return irregularity
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     help="Logs frames, observations, events and messages too; faces before the table shows them.",
 )
 def command(file: Path, *, debug: bool) -> None:
-    """Run the daemon of one table until it is told to stop (SIGTERM or Ctrl-C)."""
+    """Run the daemon of one table until SIGTERM or Ctrl-C."""
     # Objects made at the start live as long as the daemon: exclude them from garbage collection.
     gc.disable()
     try:

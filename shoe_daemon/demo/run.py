@@ -95,8 +95,11 @@ def run_demo(settings: DemoSettings) -> int:
     Raises:
         UserError: The house, the folder or the broker cannot be used.
     """
-    log = _debug_log if settings.debug else _log
-    with stop_on_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, log(folder):
+    with (
+        stop_on_signals(*_ENDS) as stopping,
+        _folder(settings.keep) as folder,
+        _log(None if settings.debug else folder),
+    ):
         house = house_of(settings)
         with DemoRunner(settings, house, folder) as runner:
             _introduce(runner, settings)
@@ -174,18 +177,15 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _debug_log(_folder: Path) -> Iterator[None]:
-    """Log everything to the terminal."""
-    configure_logging(debug=True)
-    try:
-        yield
-    finally:
-        structlog.reset_defaults()
-
-
-@contextlib.contextmanager
-def _log(folder: Path) -> Iterator[None]:
-    """Redirect all logs from the terminal to a file beside the journal."""
+def _log(folder: Path | None) -> Iterator[None]:
+    """Redirect all logs to a file in the folder; without one log everything to the terminal."""
+    if folder is None:
+        configure_logging(debug=True)
+        try:
+            yield
+        finally:
+            structlog.reset_defaults()
+        return
     handler = logging.FileHandler(folder / "demo.log")
     logging.getLogger().addHandler(handler)
     with (folder / "demo.log").open("a", encoding="utf-8") as file:

@@ -5,7 +5,6 @@ that outlives the connection.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, NamedTuple
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.limits import LogRateLimit
+from shoe_daemon.logs import is_debugging
 from shoe_daemon.mqtt.connection import (
     REFUSED,
     TOO_LARGE,
@@ -387,7 +387,7 @@ class Publication:
         expiry_s = None
         if message.suffix == STATE:
             expiry_s = STATE_EXPIRY_HEARTBEATS * self._state.settings.heartbeat
-        if self._state.log.is_enabled_for(logging.DEBUG):
+        if is_debugging():
             self._log_sent(message)
         return self._connection.publish(
             message.topic,

@@ -20,6 +20,7 @@ from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.game.rulings import DEFAULT_POLICY, POLICY_IDS, load_policy
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.times import from_microseconds
+from tests.golden.parts import read_parts, write_parts
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 Line = dict[str, Any]
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "logs" / "irregularities"
+GOLDEN = Path(__file__).parents[1] / "golden" / "logs" / "irregularities.jsonl"
 
 
 class IrregularityLog(NamedTuple):
@@ -313,18 +314,18 @@ LOGS = (
 """At least one for every kind."""
 
 
-def main() -> None:
-    """Write the logs of each kind as the golden corpus keeps them; a log keeps its policy."""
+def golden_parts() -> dict[str, str]:
+    """Return the logs of each kind as the golden corpus keeps them; a log keeps its policy."""
+    parts = read_parts(GOLDEN)
     for kind in dict.fromkeys(log.kind for log in LOGS):
-        path = GOLDEN / f"{kind}.jsonl"
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        policies = re.findall(r'"policy":"(\w+)"', before)
+        policies = re.findall(r'"policy":"(\w+)"', parts.get(kind, ""))
         logs = [log for log in LOGS if log.kind == kind]
         texts = (
             _golden(log, policies[number] if number < len(policies) else _policy(kind))
             for number, log in enumerate(logs)
         )
-        path.write_text("\n".join(texts), encoding="utf-8")
+        parts[kind] = "\n".join(texts)
+    return parts
 
 
 def _policy(kind: str) -> str:
@@ -339,4 +340,4 @@ def _golden(log: IrregularityLog, policy: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    write_parts(GOLDEN, golden_parts())

@@ -175,6 +175,17 @@ def test_out_of_step_it_deals_only_partial_rounds(fault: str) -> None:
     assert pit.kinds() == ["source_conflict"]
 
 
+def test_four_cards_that_match_put_them_in_step() -> None:
+    pit = two(RoundEnd.RULES)
+    early(pit, ROUND, FAULTS["missed"])
+    early(pit, FACES)
+    link(pit, "shoe", up=False)
+    for face in FACES:
+        read(pit, "scanner", face)
+    assert pit.kinds() == ["source_conflict"]
+    assert [each.partial for each in pit.finished()] == [False] * 3
+
+
 def test_two_checking_readers_show_one_misread_card_once() -> None:
     pit = SupervisedTable(round_end=RoundEnd.BUTTON, checkers=("scanner", "camera"))
     for face, twin in zip(ROUND, ["9S", "8H", "QD", "AC"], strict=True):

@@ -17,7 +17,8 @@ from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import Event
 from shoe_daemon.table.table import Table
 from tests.each_case import each_case
-from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
+from tests.golden.parts import read_parts
+from tests.misdeals.irregularity_logs import GOLDEN, LOGS, IrregularityLog, golden_parts
 from tests.table.dealer import of_type, one
 
 SAID = ("action", "authority", "section", "text", "verified")
@@ -77,3 +78,7 @@ def test_it_is_on_the_board_until_it_is_closed(log: IrregularityLog) -> None:
     alerts = [each for each in of_type(events, "irregularity") if each.id not in closed]
     assert [each.data for each in table.public().alerts] == alerts
     assert bool(alerts) == (log.kind != "manual_void")
+
+
+def test_the_golden_corpus_has_the_logs_of_each_kind() -> None:
+    assert golden_parts() == read_parts(GOLDEN)

@@ -126,7 +126,7 @@ def frames(
         yield random.random() * 2 * pace, random.choice(("shoe", "shoe", "buttons")), tuple(said)
 
 
-@pytest.mark.parametrize("seed", range(volume(1, 3)))
+@pytest.mark.parametrize("seed", range(2, volume(3, 5)))
 def test_every_frame_is_kept_or_counted_at_its_place_and_no_card_is_merged(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

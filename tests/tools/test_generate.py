@@ -23,6 +23,7 @@ WRONG = {
     'situations={"bent": ("Bent",)}': "situations: bent: [('Bent',)]; expected its names",
     'kind="bent"': "its kind is bent, not that of the file",
     "text=str(1)": "malformed node or string",
+    "reportable=False": "nothing raises it; expected check, raised_by or reportable",
 }
 """A field of a declaration, and a part of the message."""
 
@@ -42,6 +43,7 @@ def declare(checks: Path, kind: str, wrong: str = "") -> None:
         "severity": "2",
         "evidence": '("manual",)',
         "text": '"A card is bent."',
+        "reportable": "True",
         **dict([wrong.split("=", 1)] if wrong else []),
     }
     declared = ", ".join(f"{name}={value}" for name, value in fields.items())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 
 import structlog
 
 from drivers import Frame
+from shoe_daemon.logs import is_debugging
 from shoe_daemon.service.part import Part, Surroundings
 from shoe_daemon.table import Event, encode_event, encode_observation
 
@@ -45,5 +45,4 @@ class Trace(Part):
 
 def make(_surroundings: Surroundings) -> Trace | None:
     """Return the part where the log has level debug."""
-    debugging = structlog.is_configured() and _log.is_enabled_for(logging.DEBUG)
-    return Trace() if debugging else None
+    return Trace() if is_debugging() else None

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 class Irregularity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    What is fixed of an irregularity; `make generate` writes what follows from it.
+    The fixed properties of an irregularity; `make generate` writes what follows from it.
 
     Every value is a literal: `tools/generate.py` reads it without importing the module. The fields
     between `kind` and `sentences` are those of `game.IrregularityFacts`. The docstring of the
