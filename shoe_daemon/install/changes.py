@@ -10,7 +10,15 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.install.answers import Answers, check_password
-from shoe_daemon.install.files import Change, CredentialFolder, Record, compare, description, write
+from shoe_daemon.install.files import (
+    Change,
+    CredentialFolder,
+    Record,
+    compare,
+    contents,
+    heading,
+    write,
+)
 from shoe_daemon.install.mosquitto import (
     account_names,
     add_accounts,
@@ -57,12 +65,12 @@ class Installation(Struct, frozen=True):
     sealed: Mapping[str, str]
     credentials: CredentialFolder
 
-    def description(self) -> Iterator[str]:
-        """Yield the lines that show all changes."""
+    def description(self, *, with_contents: bool) -> Iterator[str]:
+        """Yield the lines that name all changes, or show them."""
         for name in self.sealed:
-            yield f"new       {CONFIGS}/{name}{ENCRYPTED_SUFFIX}  (encrypted, not shown)"
+            yield f"new       {CONFIGS}/{name}{ENCRYPTED_SUFFIX}  (encrypted)"
         for change in self.changes:
-            yield from description(change)
+            yield from contents(change) if with_contents else (heading(change),)
 
     def write(self, record: Record) -> None:
         """

@@ -108,14 +108,20 @@ def _change(root: Path, file: PlannedFile, written_hash: str | None) -> Change:
     return Change(file, "changed" if ours else "edited", before)
 
 
-def description(change: Change) -> Iterator[str]:
-    """Yield the lines that show a change: a heading, then the text or its differences."""
+def heading(change: Change) -> str:
+    """Return the line that names a change."""
     file = change.file
     group = "" if file.group == "root" else f", group {file.group}"
-    heading = f"{change.action:9} {file.path}  ({file.mode:04o}{group})"
+    line = f"{change.action:9} {file.path}  ({file.mode:04o}{group})"
     if change.action == "edited":
-        heading += f" stays: it was edited; new version: {change.target}"
-    yield heading
+        line += f" stays: it was edited; new version: {change.target}"
+    return line
+
+
+def contents(change: Change) -> Iterator[str]:
+    """Yield the lines that show a change: its heading, then the text or its differences."""
+    file = change.file
+    yield heading(change)
     if change.action == "unchanged":
         return
     if file.secret:
