@@ -306,7 +306,7 @@ def test_rights_that_a_person_edited_get_the_blocks_of_new_tables_only(tmp_path:
     file = tmp_path / "etc/mosquitto/shoe.acl"
     edited = file.read_text() + "\nuser maria\ntopic write shoe/v1/casino/+/cmd/+/maria\n"
     file.write_text(edited)
-    assert "extended  /etc/mosquitto/shoe.acl" in written(tmp_path, *BARE, "--table", "table-2")
+    assert "amended   /etc/mosquitto/shoe.acl" in written(tmp_path, *BARE, "--table", "table-2")
     extended = file.read_text()
     assert extended.startswith(edited)
     assert extended[len(edited) :].startswith(table_rights("casino", "table-2"))
