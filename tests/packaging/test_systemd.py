@@ -193,7 +193,7 @@ LAST_BEFORE_RESTART = """python3 - <<'END'
 import sqlite3
 db = sqlite3.connect("file:/var/lib/shoe-daemon/table-1/journal.db?mode=ro", uri=True)
 ((gap,),) = db.execute(
-    "SELECT max(id) FROM observation WHERE type = 'gap' AND body LIKE '%\"restart\"%'")
+    "SELECT max(id) FROM observation WHERE type = 'gap' AND body LIKE '%restart%'")
 ((last,),) = db.execute(
     "SELECT type FROM event WHERE observation < ?"
     " AND body ->> '$.type' IN ('round_started', 'round_finished') ORDER BY seq DESC LIMIT 1",
