@@ -11,7 +11,8 @@
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: the Python package alone
 # make deb    dist/: the Debian packages, what a table's computer is given
-# make release  dist/: wheel, packages, changes, audit and SHA256SUMS
+# make release  dist/: wheel, packages, changes, audit and SHA256SUMS; dates the changelog and tags
+#             the version of shoe_daemon/__init__.py; ARGS=--dry-run only writes dist/
 # make bench  what it costs: speed, memory, start-up (docs/measure.md)
 # make chaos  killed at any moment, at full length; `make soak`, `make fuzz`, `make mistakes`,
 #             `make camera-shoes` likewise
@@ -124,7 +125,7 @@ deb: venv # reproducible: the same commit gives the same bytes
 
 .PHONY: release
 release: venv build/pip-audit/bin/pip-audit
-	@$(BIN)/python -m tools.make_release
+	@$(BIN)/python -m tools.make_release $(ARGS)
 
 # uv makes one lock for all Python versions at once. It is no tool of every day, so it gets
 # an environment of its own. No index is named in the lock: where wheels come from is a

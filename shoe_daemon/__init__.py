@@ -8,3 +8,4 @@ publish it; `service` connects them; `cli` is the command line.
 from __future__ import annotations
 
 __version__ = "0.1.0"
+"""The only place of the version: packages, pages and records take it from here."""

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from drivers import LineError, LineSettings, open_transport
+from shoe_daemon import __version__
 from shoe_daemon.cli import main
 from shoe_daemon.config import table as config
 from shoe_daemon.doctor import devices
@@ -19,6 +20,7 @@ from shoe_daemon.journal.lock import WriterLock
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.fakes.relay_board import RelayBoard
 from tests.service import example_drivers
+from tests.service.daemon_process import DaemonProcess, configure
 
 __all__ = ["mosquitto"]
 
@@ -216,6 +218,23 @@ def test_lamps_are_lit_one_after_another_on_demand(
     ]
     assert [each.payload for each in lamp.messages] == [b'{"state":"ON"}', b'{"state":"OFF"}']
     assert {told["lamp tower"][0][0], told["lamp lamp"][0][0]} == {"note"}
+
+
+def test_a_table_that_still_runs_an_older_version_is_named(tmp_path: Path) -> None:
+    file = configure(tmp_path / "table")
+    for older, program in (("", __version__), ("0.0.9", "0.0.9")):
+        patch = f"import shoe_daemon\nshoe_daemon.__version__ = '{older}'\n" if older else ""
+        address = str(tmp_path / f"{program}.sock")
+        with DaemonProcess(file, patch=patch, address=address) as daemon:
+            daemon.start().wait_ready()
+            ((verdict, text),) = findings(doctor(file, "--json"))["program"]
+        assert verdict == ("note" if older else "good")
+        assert text.startswith(f"table-7 runs {program}, ")
+        assert (f"installed is {__version__}: it restarts between two rounds" in text) is bool(
+            older
+        )
+    # A table that is off starts with the installed version.
+    assert "program" not in findings(doctor(file, "--json"))
 
 
 def test_a_missing_reader_and_a_missing_broker_are_bad(tmp_path: Path) -> None:

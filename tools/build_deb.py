@@ -19,12 +19,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 import zipfile
 from email.parser import Parser
 from email.utils import formatdate
 from pathlib import Path
 from typing import Final
+
+from shoe_daemon import __version__
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGING: Final = ROOT / "packaging"
@@ -90,16 +91,9 @@ def build(out: Path, processor: str) -> list[Path]:
         return [_pack(root, out, processor) for root in (daemon, camera)]
 
 
-def project_version() -> str:
-    """Return the version in pyproject.toml."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    version: str = project["project"]["version"]
-    return version
-
-
 def debian_version() -> str:
     """Return the version in Debian's order: a release candidate comes before its release."""
-    return re.sub(r"\.?(a|b|rc|dev)(\d+)", r"~\1\2", project_version())
+    return re.sub(r"\.?(a|b|rc|dev)(\d+)", r"~\1\2", __version__)
 
 
 def commit_time() -> int:

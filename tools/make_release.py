@@ -1,7 +1,10 @@
 """
-Writes a release into dist/: `python -m tools.make_release`, as `make release` does.
+Makes a release: `python -m tools.make_release [--dry-run]`, as `make release` does.
 
-The wheel, the Debian packages, the changes of this version (CHANGES.md), the known
+It dates the changes in CHANGELOG.md and commits them, writes the release into dist/, and makes
+the tag of the version; nothing is pushed. A dry run only writes dist/.
+
+dist/ has the wheel, the Debian packages, the changes of this version (CHANGES.md), the known
 vulnerabilities of the included packages (audit.json), and the hashes of all these (SHA256SUMS).
 """
 
@@ -13,31 +16,32 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import shoe_daemon
+from shoe_daemon import __version__
 from tools import build_deb
-from tools.build_deb import PACKAGING, ROOT, BuildError, commit_time, project_version
+from tools.build_deb import PACKAGING, ROOT, BuildError, commit_time
 
 DIST: Final = ROOT / "dist"
 PIP_AUDIT: Final = ROOT / "build/pip-audit/bin/pip-audit"
 _AUDIT_TIMEOUT_S: Final = 300
+_UNRELEASED: Final = "Unreleased"
 
 
-def main() -> str | None:
-    """Write the release; return an error message for `sys.exit`."""
+def main(arguments: list[str]) -> str | None:
+    """Make the release; return an error message for `sys.exit`."""
+    if arguments not in ([], ["--dry-run"]):
+        return "usage: python -m tools.make_release [--dry-run]"
+    is_dry_run = bool(arguments)
     try:
-        check_version()
-        changes = changes_of(project_version())
-        shutil.rmtree(DIST, ignore_errors=True)
-        DIST.mkdir()
-        _write_wheel()
-        for processor in build_deb.PROCESSORS:
-            build_deb.build(DIST, processor)
-        (DIST / "CHANGES.md").write_text(changes, encoding="utf-8")
-        vulnerable = audit(DIST / "audit.json")
-        _write_hashes()
+        check_ready(__version__)
+        if not is_dry_run:
+            date_changes(__version__, f"{datetime.now(UTC):%Y-%m-%d}")
+        vulnerable = _write_release()
+        if not is_dry_run and not vulnerable:
+            _git("tag", "--annotate", _tag(__version__), f"--message=shoe-daemon {__version__}")
     except BuildError as error:
         return f"release: {error}"
     except subprocess.CalledProcessError as error:
@@ -46,44 +50,83 @@ def main() -> str | None:
         print(f"{file.stat().st_size / 1e6:8.1f} MB  {file.name}")
     if vulnerable:
         return f"release: known vulnerabilities in {', '.join(vulnerable)}: see dist/audit.json"
+    if not is_dry_run:
+        print(f"tagged: git push --follow-tags publishes {_tag(__version__)}")
     return None
 
 
-def check_version() -> None:
+def check_ready(version: str) -> None:
     """
-    Check that the version is the same everywhere, and that all files are committed.
+    Check that all files are committed, and that this version has changes and no tag.
 
     Raises:
-        BuildError: They differ; or some file is not committed.
+        BuildError: It is not so; the message says what to do.
     """
-    version = project_version()
-    if shoe_daemon.__version__ != version:
-        raise BuildError(
-            f"shoe_daemon has version {shoe_daemon.__version__}, pyproject.toml {version}; "
-            "expected the same"
-        )
-    status = ["git", "status", "--porcelain"]
-    changed = subprocess.run(status, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    if changed:
+    if changed := _git("status", "--porcelain"):
         raise BuildError(f"not committed: {changed.split(maxsplit=1)[1].splitlines()[0]}")
+    if _git("tag", "--list", _tag(version)):
+        raise BuildError(
+            f"the tag {_tag(version)} exists; raise the version in shoe_daemon/__init__.py"
+        )
+    parts = _changes()
+    unreleased = parts.get(_UNRELEASED, "").strip()
+    if version in parts and unreleased:
+        raise BuildError(
+            f"CHANGELOG.md has a part [{version}], and changes in [{_UNRELEASED}]; raise the "
+            "version in shoe_daemon/__init__.py"
+        )
+    if version not in parts and not unreleased:
+        raise BuildError(
+            f"CHANGELOG.md has no part [{version}], and no changes in [{_UNRELEASED}]"
+        )
+
+
+def date_changes(version: str, day: str) -> None:
+    """Make what is unreleased the part of this version, and commit that; once only."""
+    if version in _changes():
+        return
+    path = ROOT / "CHANGELOG.md"
+    head = f"## [{_UNRELEASED}]\n"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(head, f"{head}\n## [{version}] - {day}\n", 1), encoding="utf-8")
+    _git("commit", "--quiet", f"--message=release: Date the changes of {version}", path.name)
+
+
+def _changes() -> dict[str, str]:
+    """Return the parts of CHANGELOG.md by version."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    part = re.compile(r"^## \[([^\]]+)\][^\n]*\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+    return dict(part.findall(text))
 
 
 def changes_of(version: str) -> str:
-    """
-    Return the part of CHANGELOG.md about a version; before it has one, what is unreleased.
-
-    Raises:
-        BuildError: There is neither.
-    """
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    part = re.compile(r"^## \[([^\]]+)\][^\n]*\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-    parts = dict(part.findall(text))
+    """Return the part of CHANGELOG.md about a version; before it has one, what is unreleased."""
+    parts = _changes()
     if version in parts:
         return f"# shoe-daemon {version}\n{parts[version]}"
-    if "Unreleased" not in parts:
-        raise BuildError(f"CHANGELOG.md has neither [{version}] nor [Unreleased]; expected one")
-    print(f"note: CHANGELOG.md has no part [{version}] yet: CHANGES.md shows [Unreleased]")
-    return f"# shoe-daemon {version}, unreleased\n{parts['Unreleased']}"
+    return f"# shoe-daemon {version}, unreleased\n{parts[_UNRELEASED]}"
+
+
+def _tag(version: str) -> str:
+    return f"v{version}"
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def _write_release() -> list[str]:
+    """Write dist/; return the names of vulnerable packages."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    _write_wheel()
+    for processor in build_deb.PROCESSORS:
+        build_deb.build(DIST, processor)
+    (DIST / "CHANGES.md").write_text(changes_of(__version__), encoding="utf-8")
+    vulnerable = audit(DIST / "audit.json")
+    _write_hashes()
+    return vulnerable
 
 
 def audit(out: Path, program: Path = PIP_AUDIT) -> list[str]:
@@ -127,4 +170,4 @@ def _write_hashes() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     help="Logs frames, observations, events and messages too; faces before the table shows them.",
 )
 def command(file: Path, *, debug: bool) -> None:
-    """Run the daemon of one table until SIGTERM or Ctrl-C."""
+    """
+    Run the daemon of one table until SIGTERM or Ctrl-C.
+
+    After SIGUSR1 it ends between two rounds, at most ten minutes later: an upgrade of the
+    package sends it, and systemd starts the new version.
+    """
     # Objects made at the start live as long as the daemon: exclude them from garbage collection.
     gc.disable()
     try:
@@ -37,6 +42,7 @@ def command(file: Path, *, debug: bool) -> None:
         gc.enable()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop())
+    signal.signal(signal.SIGUSR1, lambda *_: daemon.restart_soon())
     daemon.run()
 
 

@@ -279,6 +279,7 @@ def _configuration(
             house=None if file else house,
             house_file=file,
             policy=policy,
+            simulated=True,
             # Published when the dealer calls the result, so that an irregularity holds it back.
             result_on=ResultOn.CONFIRMED,
         ),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from shoe_daemon import __version__
 from shoe_daemon.config.table import Setup
 from shoe_daemon.display.config import DisplaySetup, parse_listen
 from shoe_daemon.doctor.access import Service, check_access, load_service
@@ -37,6 +38,7 @@ from shoe_daemon.doctor.devices import (
 from shoe_daemon.doctor.finding import Finding, check_listen, check_reachable
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.lock import is_written
+from shoe_daemon.journal.reader import open_read_only
 from shoe_daemon.notify.config import NotifySetup, RecipientSettings
 from shoe_daemon.notify.service import load_state
 from shoe_daemon.table import RoundEnd, undetectable_kinds
@@ -69,6 +71,7 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     for note in setup.notes:
         yield Finding("file", "note", note)
     yield from _check_journal(setup.journal, setup.service)
+    yield from _check_program(setup)
     yield from _check_equipment(setup, light_lamps=light_lamps)
     yield from check_table_broker(setup)
     if setup.operators is not None and setup.operators.is_open:
@@ -197,6 +200,29 @@ def _check_journal(path: Path, service: str | None) -> Iterator[Finding]:
     median, slowest = _time_writes(folder)
     text = f"a durable write takes {median * 1000:.1f} ms, at most {slowest * 1000:.1f} ms"
     yield Finding("disk", "good" if median < _SLOW_WRITE_S else "bad", text)
+
+
+def _check_program(setup: Setup) -> Iterator[Finding]:
+    """Compare the version that runs, as it is in the journal, with the installed one."""
+    if not is_written(setup.journal) or not os.access(setup.journal, os.R_OK):
+        return
+    try:
+        with open_read_only(setup.journal) as reader:
+            program = reader.last_program()
+    except UserError as error:
+        yield Finding("program", "note", f"whether an older one runs is not known: {error}")
+        return
+    table = setup.config.table.id
+    if program == __version__:
+        yield Finding("program", "good", f"{table} runs {program}, as installed")
+        return
+    text = (
+        f"{table} runs {program or 'an older version'}, installed is {__version__}: it restarts "
+    )
+    text += "between two rounds, at most 10 minutes after an upgrade"
+    if setup.service is not None:
+        text += f"; `systemctl restart shoe-daemon@{setup.service}` does not wait"
+    yield Finding("program", "note", text)
 
 
 def _time_writes(folder: Path) -> tuple[float, float]:

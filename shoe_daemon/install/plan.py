@@ -138,6 +138,7 @@ def _table_config(answers: Answers, secrets: Secrets) -> str:
         "name": answers.name,
         "house": answers.house,
         "policy": answers.policy,
+        "simulated": True if answers.reader == SIMULATED else None,
     }
     sections = [
         f"# {answers.name}. `shoe-daemon samples FOLDER` writes example.toml: all keys.\n",

@@ -133,6 +133,15 @@ class JournalReader:
         """Return the end of the journal."""
         return read_head(self.connection, self.identity)
 
+    def last_program(self) -> str | None:
+        """Return the version of the daemon that started last; None if it is not recorded."""
+        row = self.connection.execute(
+            "SELECT body ->> '$.program' FROM observation WHERE type = 'session'"
+            " ORDER BY id DESC LIMIT 1"
+        ).fetchone()
+        program: str | None = row[0] if row else None
+        return program
+
     def cursor(self, consumer: str) -> int:
         """Return the last event acknowledged by a consumer; 0 for none."""
         row = self.connection.execute(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from shoe_daemon.report.cards import CausedEvent
 from shoe_daemon.report.odds import Expectation
@@ -247,6 +247,7 @@ class TableShift(Struct, frozen=True):
     One table in a shift.
 
     Attributes:
+        simulated: No real cards were dealt, at least in a part of it; absent at a real table.
         dealers: Who had signed on while cards were dealt, in order.
         proof: None without a journal.
         commands: Likewise.
@@ -260,6 +261,7 @@ class TableShift(Struct, frozen=True):
     availability: Availability
     proof: Proof | None
     commands: CommandCounts | None
+    simulated: bool | UnsetType = UNSET
 
 
 class DealerShift(Struct, frozen=True):

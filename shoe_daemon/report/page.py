@@ -69,7 +69,7 @@ def shoe_page(report: ShoeReport) -> str:
     """Render a report as one HTML page."""
     return render(
         "shoe.html",
-        f"Shoe {report.shoe}",
+        wording.name(report),
         f"{report.site} / {report.table}",
         (wording.title(report), wording.rules(report)),
         report=report,

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from shoe_daemon import __version__
@@ -213,6 +213,11 @@ class _ShiftFold:
             availability=self._readers.availability(table, self._period),
             proof=table.proof,
             commands=None if table.commands is None else counted,
+            simulated=any(
+                shoe.started is not None and shoe.started.simulated is True
+                for shoe in self._fold.shoes.values()
+            )
+            or UNSET,
         )
         return FoldedTable(self._shares, shift, given, refused, reversals)
 

@@ -304,7 +304,8 @@ def names(report: ShiftReport) -> dict[tuple[str, str], str]:
     """Return how each table is called: with its site only where there are several sites."""
     several = len({each.site for each in report.tables}) > 1
     return {
-        (each.site, each.table): f"{each.site}/{each.table}" if several else each.table
+        (each.site, each.table): f"{f'{each.site}/' if several else ''}{each.table}"
+        f"{' (simulated)' if each.simulated is True else ''}"
         for each in report.tables
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import CARDS_PER_DECK, DECK, Card, load_house
@@ -168,6 +168,7 @@ class ShoeReport(Struct, frozen=True):
         status:
             ``finished`` by its last permitted round, ``replaced`` by another
             shoe before that, or ``under way``.
+        simulated: No real cards were dealt; it is absent at a real table.
         expectations: Outcomes, naturals and pairs compared with chance.
     """
 
@@ -188,6 +189,7 @@ class ShoeReport(Struct, frozen=True):
     tempo: Tempo
     rounds: tuple[RoundLine, ...]
     proof: Proof | None = None
+    simulated: bool | UnsetType = UNSET
 
 
 def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeReport:
@@ -232,6 +234,7 @@ def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeR
         changes=tuple(table.changes),
         tempo=_tempo(shoe.cards, lines, table.incidents),
         rounds=tuple(lines),
+        simulated=started.simulated,
     )
 
 

@@ -22,7 +22,7 @@ _HEAD: Final = f"{'':>4}  {'time':<8}  {'Player':<14}  {'Banker':<14}  {'result'
 
 def shoe_text(report: ShoeReport) -> str:
     """Render a report; no line exceeds `COLUMNS`."""
-    name, where = f"SHOE {report.shoe}", f"{report.site} / {report.table}"
+    name, where = wording.name(report).upper(), f"{report.site} / {report.table}"
     parts: list[Iterable[str]] = [
         [*headline(name, where), *wrap(wording.title(report), COLUMNS),
          *wrap(wording.rules(report), COLUMNS)],

@@ -127,6 +127,11 @@ def percentage(each: Expectation) -> str:
     return f"{100 * over / under:.2f}"
 
 
+def name(report: ShoeReport) -> str:
+    """Format the number of the shoe, and whether it was simulated."""
+    return f"Shoe {report.shoe}{', simulated' if report.simulated is True else ''}"
+
+
 def title(report: ShoeReport) -> str:
     """Format when the shoe was dealt, and its status."""
     lasted = to_microseconds(report.last_at) - to_microseconds(report.started_at)

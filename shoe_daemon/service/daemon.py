@@ -50,6 +50,9 @@ _CHECK_INTERVAL_S: Final = 0.05
 _WRITE_RETRY_S: Final = 1.0
 """Between two attempts to write to an unwritable journal."""
 
+_RESTART_WITHIN_S: Final = 600.0
+"""So long `restart_soon` waits for the end of a round."""
+
 _READER_PUT_TIMEOUT_S: Final = 0.5
 _READERS_STOP_TIMEOUT_S: Final = 2.0
 """For all of them together: systemd waits 15 s for the whole stop."""
@@ -91,6 +94,7 @@ class Daemon:
         self._on_events = on_events or (lambda _events, _core: None)
         self._inputs: InputQueue[Input] = InputQueue(_MAX_INPUTS)
         self._stopping = False
+        self._restart_by: float | None = None
         self._retry_wait: InputQueue[None] = InputQueue(1)
         self.readers = [self._make_reader(each, environment) for each in setup.readers]
         self._session = secrets.token_hex(4)
@@ -186,6 +190,13 @@ class Daemon:
         self._inputs.wake()
         self._retry_wait.wake()
 
+    def restart_soon(self) -> None:
+        """
+        Ask `run` to end between two rounds, at most `_RESTART_WITHIN_S` later: systemd starts the
+        daemon again, of a new version. From any thread or a signal handler.
+        """
+        self._restart_by = self._restart_by or time.monotonic() + _RESTART_WITHIN_S
+
     def _record(self) -> None:
         """Journal this start and everything that is read until `stop`."""
         try:
@@ -243,6 +254,17 @@ class Daemon:
         self._check_parts()
         self._watchdog.feed(self._state)
         self._busy_since = None
+        self._stop_between_rounds()
+
+    def _stop_between_rounds(self) -> None:
+        """Stop if that was asked for, and no round is open or the time is over."""
+        if self._restart_by is None:
+            return
+        played = self.core.table.state.round
+        is_open = played is not None and not played.ended
+        if not is_open or time.monotonic() >= self._restart_by:
+            _log.info("restart_begun", round_open=is_open)
+            self.stop()
 
     def _check_parts(self) -> None:
         with guard.guarded("check_failed"):

@@ -25,12 +25,17 @@ class EventData(Struct, frozen=True):
 
 
 class ShoeStarted(EventData, frozen=True):
-    """A new shoe; `house` is None where none is configured."""
+    """
+    A new shoe; `house` is None where none is configured.
+
+    `simulated`: no real cards are dealt; it is absent at a real table.
+    """
 
     type = "shoe_started"
     decks: int
     house: str | None
     policy: str
+    simulated: bool | UnsetType = UNSET
 
 
 class CardBurned(EventData, frozen=True):

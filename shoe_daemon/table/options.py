@@ -86,6 +86,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
             rank, from which a sequence is suspect; None looks for none. Ask
             for advice first: similar detectors are patented.
         signals: What the equipment can tell; None where nobody has said.
+        simulated: No real cards are dealt: pages and reports show it.
         timeless: The log has no times: nothing may depend on them.
         leading_ties: Where the roads put ties that come before any win.
         tail: How the roads draw a streak that was turned to the right.
@@ -105,6 +106,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
     least_gap: Seconds | None = None
     suspect_run: Annotated[int, Meta(ge=4)] | None = None
     signals: tuple[Signal, ...] | None = None
+    simulated: bool = False
     timeless: bool = False
     leading_ties: LeadingTies = LeadingTies.MERGE
     tail: Tail = Tail.FLAT

@@ -111,6 +111,7 @@ class PublicTable(Struct, frozen=True, kw_only=True):
         house_name: The name of the house; None where none is configured.
         on_hold: A person has put the table on hold.
         policy_name: The name of the policy.
+        simulated: No real cards are dealt; it is absent at a real table.
     """
 
     alerts: tuple[Alert, ...]
@@ -135,6 +136,7 @@ class PublicTable(Struct, frozen=True, kw_only=True):
     schema: str
     seq: int
     shoe: ShoeView | None
+    simulated: bool | UnsetType = UNSET
     site: str
     table: str
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from msgspec import convert
+from msgspec import UNSET, convert
 from msgspec.structs import replace
 
 from shoe_daemon.game import Kind, Outcome, Result, format_sequence
@@ -87,6 +87,7 @@ def public_table(
         schema=SCHEMA,
         seq=state.seq,
         shoe=_shoe_view(state),
+        simulated=session.options.simulated or UNSET,
         site=session.site,
         table=session.table,
     )

@@ -225,6 +225,33 @@ def test_a_table_that_is_off_keeps_its_name_and_is_found_by_the_filter(
     kiosk.assert_clean()
 
 
+@pytest.mark.parametrize(
+    ("code", "word"), [("en", "Simulated"), ("zh-hant", "模擬"), ("zh-hans", "模拟")]
+)
+def test_a_table_without_real_cards_is_marked_on_its_board_and_for_staff(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched, code: str, word: str
+) -> None:
+    table, real = folded(simulated=True, name="Salon"), folded()
+    for each in (table, real):
+        each.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
+        each.publish()
+    page = kiosk.page
+    for path, place in (
+        (table.path, "#tags"),
+        (f"{table.path}/dealer", "#where"),
+        (f"/pit{table.path}", "#where"),
+        ("/pit", f'.tile[data-key="{SITE}.{table.id}"] .tags'),
+    ):
+        page.goto(f"{stage.display.url}{path}?lang={code}")
+        page.locator(place, has_text=word).wait_for()
+    page.wait_for_selector(f'.tile[data-key="{SITE}.{real.id}"]')
+    assert page.locator(".tag.simulated").count() == 1
+    page.goto(f"{stage.display.url}{real.path}?lang={code}")
+    page.wait_for_selector('body[data-fresh="live"]')
+    assert word not in page.inner_text("#head")
+    kiosk.assert_clean()
+
+
 # A command is typed in English, and a card's rank and a device's name are not translated.
 _LATIN = r"[A-Za-z]{2,}"
 CHINESE = ("zh-hant", "zh-hans")

@@ -77,6 +77,7 @@ def test_the_configurations_are_valid(installed: Installed) -> None:
     setup = load_config(installed.etc / "table-7.toml")
     assert (setup.config.site, setup.config.table.name) == ("grand", "Table 7")
     assert setup.readers[0].port == "socket://127.0.0.1:4007"
+    assert setup.config.table.simulated
     assert load_display(installed.etc / "display.toml").config.display.site == "grand"
     rights = (installed.root / "etc/mosquitto/shoe.acl").read_text()
     assert "\nuser table-7\ntopic write shoe/v1/grand/table-7/#\n" in rights
@@ -410,6 +411,7 @@ def test_at_most_ten_questions(tmp_path: Path) -> None:
     setup = load_config(tmp_path / "etc/shoe-daemon/table-3.toml")
     assert (setup.config.table.house, setup.policy.id) == ("curator", "fr_2007")
     assert setup.readers[0].port == reader
+    assert not setup.config.table.simulated
     assert len(typed) < 10
     assert "0.0.0.0:8080" in (tmp_path / "etc/shoe-daemon/display.toml").read_text()
 

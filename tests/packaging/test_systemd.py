@@ -189,6 +189,31 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={NOTIFY}")
 
 
+LAST_BEFORE_RESTART = """python3 - <<'END'
+import sqlite3
+db = sqlite3.connect("file:/var/lib/shoe-daemon/table-1/journal.db?mode=ro", uri=True)
+((gap,),) = db.execute(
+    "SELECT max(id) FROM observation WHERE type = 'gap' AND body LIKE '%restart%'")
+((last,),) = db.execute(
+    "SELECT type FROM event WHERE observation < ?"
+    " AND body ->> '$.type' IN ('round_started', 'round_finished') ORDER BY seq DESC LIMIT 1",
+    (gap,))
+print(last)
+END
+"""
+"""The last start or end of a round before the last start of the daemon."""
+
+
+def test_an_upgrade_restarts_a_table_between_two_rounds(booted: BootedDebian) -> None:
+    before = {unit: show(booted, "MainPID", unit) for unit in (DAEMON, DISPLAY)}
+    booted.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
+    assert show(booted, "MainPID", DISPLAY) not in {before[DISPLAY], "0"}
+    booted.wait(f"test $(systemctl show --value --property MainPID {DAEMON}) != {before[DAEMON]}")
+    booted.wait(f"systemctl --quiet is-active {DAEMON}")
+    check_it_plays(booted)
+    assert booted.run(LAST_BEFORE_RESTART) == "round_finished\n"
+
+
 def test_a_removed_table_leaves_its_journal_only(booted: BootedDebian) -> None:
     booted.run(INIT.replace("table-1", "table-2"))
     retained = (

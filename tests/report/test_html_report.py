@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import re
 import stat
+from datetime import UTC
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import UNSET
 
 from drivers.simulators.angel_eye import Mode, Settings
 from drivers.simulators.shoe import Fault
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.report.journal import read_shoe
+from shoe_daemon.report.journal import read_shift, read_shoe
 from shoe_daemon.report.page import shoe_page
+from shoe_daemon.report.period import Period
+from shoe_daemon.report.shift_page import shift_page
+from shoe_daemon.report.shift_text import shift_text
 from shoe_daemon.report.text import COLUMNS, shoe_text
 from shoe_daemon.table.observations import Cause, DeviceError
 from shoe_daemon.table.options import RoundEnd
-from tests.report.report_shoes import Writer, shoe
+from tests.report.report_shoes import START, Writer, shoe
 
 HOSTILE = '<script>alert("x")</script><img src=http://evil.example/x>&\x1b[31m\u202e\n' + "w" * 90
 
@@ -48,6 +53,27 @@ def hostile(tmp_path: Path) -> Path:
         writer.order("confirm_result")
         writer.order("enter_result", outcome=Outcome.TIE, reason=HOSTILE)
     return tmp_path / "hostile"
+
+
+def test_reports_name_a_shoe_without_real_cards(tmp_path: Path) -> None:
+    texts = {}
+    for simulated in (True, False):
+        path = tmp_path / f"{simulated}"
+        with Writer(path) as writer:
+            writer.session(round_end=RoundEnd.RULES, simulated=simulated)
+            writer.order("new_shoe")
+            writer.coup()
+        report = read_shoe(path, None)
+        shift = read_shift([path], Period(START, START + 100_000_000, UTC))
+        expected = simulated or UNSET
+        assert report.simulated is shift.tables[0].simulated is expected
+        texts[simulated] = [
+            *(shoe_text(report), shoe_page(report)),
+            *(shift_text(shift, UTC), shift_page(shift, UTC)),
+        ]
+    for marked, plain in zip(texts[True], texts[False], strict=True):
+        assert "simulated" in marked.lower()
+        assert "simulated" not in plain.lower()
 
 
 class Reading(HTMLParser):

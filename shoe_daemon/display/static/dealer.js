@@ -224,9 +224,7 @@
       return;
     }
     Shoe.setText(byId("name"), row.name || row.table);
-    Shoe.setText(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
-      shoe: state.shoe.number, round: state.round ? state.round.number : state.counts.rounds
-    }) : "");
+    Shoe.setText(byId("where"), Shoe.format.where(state));
     document.title = row.name || row.table;
     Shoe.setAttribute(document.body, "data-key", row.key);
     Shoe.setAttribute(document.body, "data-fresh", lost ? "lost" : row.fresh.is);

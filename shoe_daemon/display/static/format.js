@@ -7,6 +7,7 @@
  * Shoe.format.place(slot)          "Player's first card"
  * Shoe.format.card(text)           "9♠"; null and undefined stand for an unread card
  * Shoe.format.alert(alert)         {text, lang}: the sentence of an open irregularity
+ * Shoe.format.where(state)         shoe and round, and whether they are simulated
  * Shoe.format.round(state)         {text, tone}: what the table is doing, or the last result;
  *                                  tone is player, banker, tie, wait or quiet
  * Shoe.format.freshness(fresh)     "Offline since 14:05"; "" for a live table
@@ -102,6 +103,15 @@ window.Shoe = Shoe;
     }
     return { text: formatDue(round), tone: "quiet" };
   }
+
+  format.where = function (state) {
+    return [
+      state && state.simulated ? Shoe.word("simulated") : "",
+      state && state.shoe ? Shoe.word("shoe_round", {
+        shoe: state.shoe.number, round: state.round ? state.round.number : state.counts.rounds
+      }) : ""
+    ].filter(Boolean).join(" · ");
+  };
 
   format.round = function (state) {
     var round = state.round;

@@ -154,7 +154,7 @@ window.Shoe = Shoe;
   }
 
   function createTags(state) {
-    var list = [];
+    var list = state.simulated ? [["simulated", word("simulated")]] : [];
     if (state.shoe && state.shoe.last_round) {
       list.push(["last_round", word("last_round")]);
     } else if (state.shoe && state.shoe.cut_card) {
@@ -176,7 +176,7 @@ window.Shoe = Shoe;
     Shoe.fillOnChange(byId("limits"), JSON.stringify(state.limits), function () {
       return createLimits(state);
     });
-    Shoe.fillOnChange(byId("tags"), JSON.stringify([state.shoe, state.curator]), function () {
+    Shoe.fillOnChange(byId("tags"), JSON.stringify([state.shoe, state.curator, state.simulated]), function () {
       return createTags(state);
     });
     if (document.title !== name) {

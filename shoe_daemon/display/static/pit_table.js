@@ -30,10 +30,7 @@
     var name = row.name || row.table;
     Shoe.setText(byId("name"), name);
     Shoe.setText(byId("id"), row.site + " / " + row.table);
-    Shoe.setText(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
-      shoe: state.shoe.number,
-      round: state.round ? state.round.number : state.counts.rounds
-    }) : "");
+    Shoe.setText(byId("where"), Shoe.format.where(state));
     document.title = (alerts.length ? "(" + alerts.length + ") " : "") + name;
     Shoe.setAttribute(document.body, "data-key", row.key);
     Shoe.setAttribute(document.body, "data-fresh", row.fresh.is);

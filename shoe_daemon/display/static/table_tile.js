@@ -71,11 +71,12 @@ window.Shoe = Shoe;
     var bad = row.devices.filter(function (device) { return device.state !== "connected"; });
     var staff = row.alerts.some(function (alert) { return alert.staff_only; });
     var missing = row.staff_alerts_missing && row.fresh.is === "live";
-    var key = [shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
+    var key = [state && state.simulated, shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
       state && state.held.length, state && state.alarm, row.faults, staff, missing]
       .concat(bad.map(function (device) { return device.id; })).join();
     Shoe.fillOnChange(node, key, function () {
       return [
+        state && state.simulated ? createTag("simulated", Shoe.word("simulated")) : null,
         staff ? createTag("staff-only", Shoe.word("alert_staff_only")) : null,
         missing ? createTag("bad", Shoe.word("tag_staff_missing")) : null,
         state && state.alarm ? createTag("bad", Shoe.word("tag_alarm")) : null,

@@ -291,7 +291,8 @@ def connection_error(link: Link) -> str:
 def headline(table: PublicTable, no_shoe: str = "No shoe") -> str:
     """Write shoe, round and state of the table in one line."""
     shoe, round_ = table.shoe, table.round
-    parts = [f"Shoe {shoe.number}" if shoe else no_shoe]
+    parts = ["SIMULATED"] if table.simulated is True else []
+    parts.append(f"Shoe {shoe.number}" if shoe else no_shoe)
     if round_:
         parts.append(f"round {round_.number}")
     if shoe and shoe.last_round:

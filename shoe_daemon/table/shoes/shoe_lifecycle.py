@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from shoe_daemon.game import DECK, Card, IrregularityKind, Kind
 from shoe_daemon.table import events, ledger, public_documents
 from shoe_daemon.table.context import TableContext
@@ -48,7 +50,9 @@ def start_shoe(
         state.next_kind = Kind.NORMAL
     for alert in state.alerts:
         alert.shoe, alert.after = shoe.number, 0
-    context.emit(events.ShoeStarted(shoe.decks, context.house.id, state.session.policy))
+    session = state.session
+    simulated = session.options.simulated or UNSET
+    context.emit(events.ShoeStarted(shoe.decks, context.house.id, session.policy, simulated))
     holder.offer_new_shoe(context)
     if state.cut_card and not announced:
         shoe.cut_card = True
