@@ -24,6 +24,7 @@ from shoe_daemon.process import discard_output
 
 # Command name to "module:attribute".
 COMMANDS: dict[str, str] = {
+    "backup": "shoe_daemon.cli.backup:backup",
     "doctor": "shoe_daemon.cli.doctor:doctor",
     "capture": "shoe_daemon.cli.capture:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
@@ -37,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "new-driver": "shoe_daemon.cli.new_driver:command",
     "notify": "shoe_daemon.cli.notify:command",
     "report": "shoe_daemon.cli.report:command",
+    "restore": "shoe_daemon.cli.backup:restore",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",

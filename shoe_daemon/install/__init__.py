@@ -10,5 +10,6 @@ Guided installation of tables, a broker and a display on one computer: `shoe-dae
 | `mosquitto` | passwords, and their hashes for mosquitto |
 | `certificates` | the site's authority, and the broker's certificate |
 | `files` | shows and writes files; keeps a file that a person edited |
+| `backup` | the whole computer in one file, and its restoration |
 | `services` | starts the services, examines them, and waits for a test round |
 """
