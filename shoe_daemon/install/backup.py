@@ -40,7 +40,7 @@ from shoe_daemon.journal import backup as journals
 from shoe_daemon.journal import database
 from shoe_daemon.journal.backup import Progress, RestoredJournal
 from shoe_daemon.journal.chain import Head
-from shoe_daemon.settings.files import ENCRYPTED_SUFFIX, decrypt, replace_file_durably
+from shoe_daemon.settings.files import ENCRYPTED_SUFFIX, decrypt
 
 _MANIFEST: Final = "shoe-backup.json"
 _FORM: Final = 1
@@ -60,7 +60,7 @@ _CONFIGURATION: Final = (
 )
 """Last the folder with the record of `init`, which has hashes of the others."""
 
-_ENABLED: Final = "/etc/systemd/system/*.wants/shoe-*"
+_ENABLED: Final = "etc/systemd/system/*.wants/shoe-*"
 _ENCRYPTED: Final = re.compile(
     rf"^LoadCredentialEncrypted=(.*){re.escape(ENCRYPTED_SUFFIX)}$".encode(), re.MULTILINE
 )
@@ -152,19 +152,22 @@ class _Archive:
 
     def write(self, target: Path, progress: Progress) -> Saved:
         """Write all files, and the manifest as the last one."""
+        tables, histories = tuple(_journals(self._root)), tuple(_histories(self._root))
         for path in _matches(self._root, *_CONFIGURATION):
-            self._add_configuration(path)
+            # A database, and what SQLite keeps beside it, comes later.
+            if not path.startswith((*tables, *histories)):
+                self._add_configuration(path)
         if not self._hashes:
             raise UserError(f"{below(self._root, CONFIGS)}: empty; expected the files of a table")
-        heads = {path: self._add_journal(path, progress) for path in _journals(self._root)}
-        for path in _histories(self._root):
+        heads = {path: self._add_journal(path, progress) for path in tables}
+        for path in histories:
             self._add_history(path)
         manifest = Manifest(
             form=_FORM,
             version=__version__,
             files=self._hashes,
             journals=[path for path, head in heads.items() if head is not None],
-            units=sorted({PurePosixPath(path).name for path in _matches(self._root, _ENABLED)}),
+            units=sorted({link.name for link in self._root.glob(_ENABLED)}),
         )
         count = len(self._hashes)
         self._add(f"/{_MANIFEST}", io.BytesIO(msgspec.json.encode(manifest)), 0o600)
@@ -236,10 +239,10 @@ def below(root: Path, path: str) -> Path:
 
 
 def _matches(root: Path, *patterns: str) -> Iterator[str]:
-    """Yield the paths of files and links that match a pattern."""
+    """Yield the paths of files that match a pattern."""
     for pattern in patterns:
         for path in sorted(root.glob(pattern.lstrip("/"))):
-            if path.is_file() or path.is_symlink():
+            if path.is_file():
                 yield f"/{path.relative_to(root)}"
 
 
@@ -253,7 +256,7 @@ def _group(file: Path) -> str:
 def _journals(root: Path) -> Iterator[str]:
     """Yield the paths of the journals of all tables that are configured."""
     for path, config in _configurations(root):
-        if "table" in config:
+        if {"site", "table"} <= config.keys():
             state = SERVICE_STATE / PurePosixPath(path).stem / "journal.db"
             yield str(CONFIGS / Path(config.get("journal", {}).get("path", state)))
 
@@ -305,7 +308,11 @@ def restore(
         with ExitStack() as undo:
             for path, member in members.items():
                 _put(
-                    below(work, path), below(root, path), member, undo, as_owner=root == Path("/")
+                    below(work, path),
+                    below(root, path),
+                    member,
+                    undo,
+                    with_group=root == Path("/"),
                 )
             undo.pop_all()
     return manifest, restored
@@ -362,7 +369,7 @@ def _check_groups(members: Iterable[tarfile.TarInfo]) -> None:
 
 
 def _put(
-    source: Path, target: Path, member: tarfile.TarInfo, undo: ExitStack, *, as_owner: bool
+    source: Path, target: Path, member: tarfile.TarInfo, undo: ExitStack, *, with_group: bool
 ) -> None:
     """Put a file in its place; `undo` removes it, and the folders that were made for it."""
     for parent in reversed(target.parents):
@@ -371,10 +378,9 @@ def _put(
             undo.callback(parent.rmdir)
             parent.chmod(0o755)
     undo.callback(target.unlink, missing_ok=True)
-    if source.suffix == ".db":
-        source.chmod(member.mode)
-        shutil.move(source, target)
-        database.sync(target.parent)
-    else:
-        group = member.gname if as_owner else None
-        replace_file_durably(target, source.read_bytes(), member.mode, group)
+    source.chmod(member.mode)
+    shutil.move(source, target)
+    if with_group:
+        shutil.chown(target, group=member.gname)
+    database.sync(target)
+    database.sync(target.parent)

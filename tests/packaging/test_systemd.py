@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.packaging.conftest import ROOT
 from tests.packaging.debian_tree import BootedDebian
 
 pytestmark = pytest.mark.timeout(900)
@@ -241,17 +242,20 @@ def test_another_computer_goes_on_from_a_backup(
     with BootedDebian(mnt, folder / "first") as first:
         first.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
         assert "result    1 " in first.run(f"printf '471100\\n' | {INIT} --operator Maria")
-        first.run("systemctl enable --now shoe-backup.timer; systemctl start shoe-backup.service")
+        page = (ROOT / "docs/install.md").read_text().partition("## Backup")[2]
+        nightly = page.split("```sh\n")[2].partition("```")[0]
+        first.run(f"mkdir /srv/backup\n{nightly.replace('/mnt/', '/srv/')}")
+        assert "shoe-backup.timer" in first.run("systemctl list-timers")
         told = first.run("journalctl --output=cat --unit=shoe-backup.service")
         assert "journal.db: up to event " in told
-        files = first.run("ls /var/lib/shoe-backup/*").split()
+        files = first.run("ls /srv/backup/*").split()
         assert first.run(f"stat --format='%A %U' {files[0]}") == "-rw------- root\n"
         saved = base64.b64decode(first.run(f"base64 {files[0]}"))
         # A failure is reported like that of other units.
         first.run("echo damaged > /var/lib/shoe-daemon/table-1/journal.db")
         first.run("systemctl start shoe-backup.service", fails=True)
         first.wait('journalctl --identifier=shoe-daemon | grep -q "shoe-backup.service stays off"')
-        assert first.run("ls /var/lib/shoe-backup/*").split() == files
+        assert first.run("ls /srv/backup/*").split() == files
     # The folder of the packages is also that of a memory stick.
     stick = mnt / f"{folder.name}.tar.gz"
     stick.write_bytes(saved)
