@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from drivers.camera.video_ring import MAX_RING_BYTES, Picture, VideoRing
     from drivers.capture import (
         CAPTURE_SUFFIX,
+        CAPTURE_SUFFIXES,
         HEX_SUFFIX,
         TEXT_SUFFIXES,
         Anonymiser,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         Mark,
         blank,
         frames_of,
+        lines_of_frames,
         load_capture,
         observations_of,
         random_permutation,
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAPTURE_SUFFIX",
+    "CAPTURE_SUFFIXES",
     "HEX_SUFFIX",
     "MAX_RING_BYTES",
     "PART_SUFFIX",
@@ -155,6 +158,7 @@ __all__ = [
     "gpio_errors",
     "has_line_settings",
     "is_playable",
+    "lines_of_frames",
     "load_capture",
     "load_deck_profile",
     "load_gpiod",
@@ -184,9 +188,9 @@ _NAMES_BY_MODULE: Final = {
     "camera.sources.address": "check_video",
     "camera.video_ring": "MAX_RING_BYTES Picture VideoRing",
     "capture": """
-        CAPTURE_SUFFIX HEX_SUFFIX TEXT_SUFFIXES Anonymiser Capture CaptureLine CaptureWriter
-        Mark blank frames_of load_capture observations_of random_permutation read_capture
-        write_capture write_hex
+        CAPTURE_SUFFIX CAPTURE_SUFFIXES HEX_SUFFIX TEXT_SUFFIXES Anonymiser Capture CaptureLine
+        CaptureWriter Mark blank frames_of lines_of_frames load_capture observations_of
+        random_permutation read_capture write_capture write_hex
     """,
     "deck_profile": """
         PART_SUFFIX DeckProfile load_deck_profile missing_cards profile_differences table_hash

@@ -17,7 +17,8 @@ Without times, each frame gets one: 1970-01-01T00:00:00Z plus its number in mill
 are counted from 1, without repeats and noise: a clean copy of a noisy capture gives the same
 observations.
 
-Files that end in ``.cap`` or ``.hex`` are read as text; any other file has the bytes themselves.
+Files that end in ``.cap`` or ``.hex`` are read as text; any other file, such as ``.bin``, has the
+bytes themselves.
 """
 
 from __future__ import annotations
@@ -46,11 +47,13 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Ti
 CAPTURE_SUFFIX: Final = ".cap"
 HEX_SUFFIX: Final = ".hex"
 TEXT_SUFFIXES: Final = (CAPTURE_SUFFIX, HEX_SUFFIX)
+CAPTURE_SUFFIXES: Final = (*TEXT_SUFFIXES, ".bin")
 
 _HEADER_LINE: Final = re.compile(r"#\s*([a-z][a-z ]*):\s*(.*)")
 _TIME: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,6})")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_YEAR: Final = 9000
+_LINE_BYTES: Final = 16
 _MAX_SILENCE_S: Final = 60.0
 """Silence after the last read that ends any frame that ends by silence."""
 
@@ -331,6 +334,15 @@ def frames_of(driver: Driver, capture: bytes | Capture) -> list[Frame]:
                 observations = (Tick(),)
         frames.append(Frame(b"", FrameKind.FRAME, observations, now))
     return frames + decoder.feed(b"", now + _MAX_SILENCE_S)
+
+
+def lines_of_frames(driver: Driver | None, data: bytes) -> Iterator[CaptureLine]:
+    """Yield bytes as lines without times, one for each frame; 16 bytes each without a driver."""
+    for frame in frames_of(driver, data) if driver is not None else ():
+        yield CaptureLine(frame.raw, comment=frame.note)
+        data = data[len(frame.raw) :]
+    for at in range(0, len(data), _LINE_BYTES):
+        yield CaptureLine(data[at : at + _LINE_BYTES])
 
 
 def observations_of(driver: Driver, capture: bytes | Capture) -> Iterator[Observation]:

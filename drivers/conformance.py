@@ -1,7 +1,7 @@
 """
 Checks that an installed driver keeps its promises, and says for which bytes it does not.
 
-`python -m drivers.conformance NAME --captures FOLDER` prints a line for each promise. As a pytest
+`shoe-daemon check-driver NAME --captures FOLDER` prints a line for each promise. As a pytest
 plugin (`pytest -p drivers.conformance --driver NAME --captures FOLDER`) it gives a test that asks
 for `driver_promise` once for each promise. `docs/write-a-driver.md` explains the promises.
 """
@@ -22,7 +22,7 @@ import click
 from msgspec import Struct
 
 from drivers.capture import (
-    TEXT_SUFFIXES,
+    CAPTURE_SUFFIXES,
     Capture,
     frames_of,
     load_capture,
@@ -120,7 +120,7 @@ def subject(name: str, captures: Path, *, seed: int = 0) -> Subject:
     driver or no capture, or one is invalid.
     """
     driver = create_driver(name)
-    paths = sorted(path for path in captures.rglob("*") if path.suffix in TEXT_SUFFIXES)
+    paths = sorted(path for path in captures.rglob("*") if path.suffix in CAPTURE_SUFFIXES)
     if not paths:
         raise UserError(f"{captures}: no capture in it; expected a file such as shoe.cap")
     return Subject(driver, tuple(_sample(name, path) for path in paths), seed)
@@ -444,14 +444,14 @@ def _damage(data: bytes, chance: random.Random) -> bytes:
     default="captures",
     show_default=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder of NAME.cap and NAME.observations.jsonl.",
+    help="Folder of captures (.cap, .hex, .bin) and their .observations.jsonl.",
 )
 @click.option("--seed", default=0, help="Another seed tries other damages.")
 @click.option(
     "--write", is_flag=True, help="Write the observations of captures that have none yet."
 )
 def main(name: str, captures: Path, seed: int, *, write: bool) -> None:
-    """Check the driver NAME: one line for each promise; status 1 if one is broken."""
+    """Check the promises of the driver NAME: a line for each; status 1 if one is broken."""
     try:
         given = subject(name, captures, seed=seed)
     except UserError as error:
@@ -511,7 +511,3 @@ def pytest_generate_tests(metafunc: Any) -> None:  # noqa: ANN401 - pytest's
     checks = [lambda promise=promise: promise(given) for promise in PROMISES]
     names = [promise.__name__ for promise in PROMISES]
     metafunc.parametrize("driver_promise", checks, ids=names)
-
-
-if __name__ == "__main__":
-    main()

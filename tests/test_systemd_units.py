@@ -19,8 +19,10 @@ KEYBOARD = SYSTEMD / "40-keyboard.conf"
 NOTIFY = SYSTEMD / "shoe-notify.service"
 FAILURE = SYSTEMD / "shoe-failure@.service"
 SIMULATOR = SYSTEMD / "shoe-simulator@.service"
+BACKUP = SYSTEMD / "shoe-backup.service"
+TIMER = SYSTEMD / "shoe-backup.timer"
 RULES = SYSTEMD / "99-shoe-daemon.rules"
-UNITS = (UNIT, DISPLAY, NOTIFY, KIOSK, SIMULATOR, FAILURE)
+UNITS = (UNIT, DISPLAY, NOTIFY, KIOSK, SIMULATOR, FAILURE, BACKUP, TIMER)
 
 # Debian has it in the package systemd, which only containers lack.
 needs_analyze = pytest.mark.skipif(
@@ -88,11 +90,12 @@ def test_the_driver_of_an_allowed_kind_comes_before_the_unit(
         (NOTIFY, None, 15),
         (SIMULATOR, None, 15),
         (FAILURE, None, 10),
+        (BACKUP, None, 30),
         (KIOSK, None, 45),
     ],
     ids=[
         *("table", "camera", "gpio", "keyboard", "display", "notify", "simulator"),
-        *("failure", "kiosk"),
+        *("failure", "backup", "kiosk"),
     ],
 )
 def test_the_exposure_stays_low(root: Path, unit: Path, drop_in: Path | None, most: int) -> None:

@@ -200,7 +200,7 @@ def _unpack(wheel: Path, site_packages: Path) -> None:
 def _install_system_files(root: Path) -> None:
     """Copy units, udev rules, users and folders, and link the program and its samples."""
     scripts = PACKAGING / "shoe-daemon"
-    units = (ROOT / "systemd").glob("*.service")
+    units = [*(ROOT / "systemd").glob("*.service"), *(ROOT / "systemd").glob("*.timer")]
     copies = {f"lib/systemd/system/{unit.name}": unit for unit in units}
     copies |= {
         "lib/udev/rules.d/99-shoe-daemon.rules": ROOT / "systemd/99-shoe-daemon.rules",

@@ -2,7 +2,8 @@
 Tables with a reader that sends text, simulated: ``bee-tek``, ``line-scanner``, ``json-lines``.
 
 Cards, dealing and faults are those of the simulated Angel Eye; only what is said of them on the
-line differs. These readers know neither slots nor results, so a card too many is always burned,
+line differs. Readers that know slots or results replace `placed` or `result`. Without them no
+reader could report what becomes of a card too many, so it is always burned,
 and a misread or a card that the reader never saw is no fault that anything could notice: they
 are dealt only where the protocol shows them.
 """
@@ -152,6 +153,11 @@ class SimulatedTextReader(ABC):
         del outcome
         return []
 
+    def placed(self, card: Card, slot: Slot) -> Messages:
+        """Return what is sent about a card on a place; most readers do not know the place."""
+        del slot
+        return self.card(card, Role.PLAY)
+
     @abstractmethod
     def card(self, card: Card, role: Role) -> Messages:
         """Return what is sent about a card."""
@@ -191,8 +197,7 @@ class _TextTable(TableWithReader):
         self._line.say(self._reader.cut_card(), is_card=False)
 
     def _report_card(self, slot: Slot, card: Card) -> None:
-        del slot
-        self._line.say(self._reader.card(card, Role.PLAY), is_card=True)
+        self._line.say(self._reader.placed(card, slot), is_card=True)
 
     def _report_unreadable(self, slot: Slot, card: Card) -> None:
         del slot, card

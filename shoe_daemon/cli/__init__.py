@@ -24,19 +24,23 @@ from shoe_daemon.process import discard_output
 
 # Command name to "module:attribute".
 COMMANDS: dict[str, str] = {
+    "backup": "shoe_daemon.cli.backup:backup",
     "doctor": "shoe_daemon.cli.doctor:doctor",
     "capture": "shoe_daemon.cli.capture:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
+    "check-driver": "drivers.conformance:main",
     "check-config": "shoe_daemon.cli.doctor:check_config",
     "cmd": "shoe_daemon.cli.cmd:command",
     "demo": "shoe_daemon.cli.demo:command",
     "diagnostics": "shoe_daemon.cli.doctor:diagnostics",
     "display": "shoe_daemon.cli.display:display",
     "init": "shoe_daemon.cli.init:command",
+    "install-driver": "shoe_daemon.cli.new_driver:install",
     "run": "shoe_daemon.cli.run:command",
     "new-driver": "shoe_daemon.cli.new_driver:command",
     "notify": "shoe_daemon.cli.notify:command",
     "report": "shoe_daemon.cli.report:command",
+    "restore": "shoe_daemon.cli.backup:restore",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",

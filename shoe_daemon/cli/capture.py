@@ -86,7 +86,8 @@ def command(
 
     `shoe-daemon replay FILE` replays it. The file shows every card. With --anonymise
     each card stands for another one, chosen by chance for this file; site and port are
-    left out. --port file:PATH copies an earlier capture, to anonymise it.
+    left out. --port file:PATH copies an earlier capture, to anonymise it, or
+    the bytes that another tool recorded (.bin), a line for each frame of --driver.
     """
     from drivers import Anonymiser, random_permutation
 
@@ -229,17 +230,19 @@ def _changed(settings: LineSettings, given: dict[str, Any]) -> LineSettings:
 
 def _copy(file: Path, source: _Source, anonymiser: Anonymiser | None) -> None:
     """Copy a capture with its times."""
-    from drivers import load_capture
+    from drivers import TEXT_SUFFIXES, lines_of_frames, load_capture
 
     path = Path(source.port.removeprefix(_FILE))
     original = load_capture(path)
+    is_text = path.suffix in TEXT_SUFFIXES
+    lines = original.lines if is_text else lines_of_frames(source.driver, original.data)
     is_other = anonymiser is not None
     kept = _KEPT_KEYS if is_other else set(original.header) - {"name", "origin"}
     known = {key: value for key, value in original.header.items() if key in kept}
     header = known | source.driver_header(anonymise=is_other)
     head = _head(file, "copied, other cards" if is_other else "copied", header)
     with _recording(file, head, source.driver, anonymiser) as recording:
-        for line in original.lines:
+        for line in lines:
             recording.take(line)
         recording.finish(None)
     if original.note:

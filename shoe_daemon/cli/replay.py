@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from drivers import TEXT_SUFFIXES, Capture, create_driver, load_capture, observations_of
+from drivers import CAPTURE_SUFFIXES, Capture, create_driver, load_capture, observations_of
 from shoe_daemon.cli.options import DECKS, DRIVER_OPTIONS, PATH, Number
 from shoe_daemon.errors import UserError, errors_at, os_errors_at
 from shoe_daemon.event_text import event_lines
@@ -86,7 +86,7 @@ def command(
     A log may begin anywhere: what comes before the first clean boundary is
     partial. A session line of the log overrides the options given here.
     """
-    capture = load_capture(file) if protocol or file.suffix in TEXT_SUFFIXES else None
+    capture = load_capture(file) if protocol or file.suffix in CAPTURE_SUFFIXES else None
     timeless = capture is not None and not capture.has_times
     table = Table(TableState(session=_session(chosen, timeless=timeless)))
     source = (

@@ -40,7 +40,7 @@ MAX_PORT: Final = 65_535
 DEFAULT_MQTT_PORT: Final = 1883
 
 _SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
-_SERVICE_STATE: Final = Path("/var/lib/shoe-display")
+SERVICE_STATE: Final = Path("/var/lib/shoe-display")
 """The service's folders, for commands that a person gives in a shell."""
 
 
@@ -437,8 +437,8 @@ def _history(config: DisplayConfig, beside: Path) -> HistorySetup | None:
         mqtt = replace(mqtt, username=settings.username, password_file=settings.password_file)
     # systemd separates several folders by colons; ours is the first.
     state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
-    if not state and beside.absolute() == _SERVICE_CONFIGS and _SERVICE_STATE.is_dir():
-        state = str(_SERVICE_STATE)
+    if not state and beside.absolute() == _SERVICE_CONFIGS and SERVICE_STATE.is_dir():
+        state = str(SERVICE_STATE)
     path = (Path(state) if state else beside) / settings.file
     if path.is_dir() or not path.parent.is_dir():
         raise UserError(

@@ -12,5 +12,6 @@ Guided installation of tables, a broker and a display on one computer, and their
 | `certificates` | the site's authority, and the broker's certificate |
 | `files` | shows and writes files; keeps a file that a person edited |
 | `removal` | what is removed with a table |
+| `backup` | the whole computer in one file, and its restoration |
 | `services` | starts and ends the services, waits for a test round, and clears topics |
 """

@@ -25,7 +25,7 @@ from shoe_daemon.settings.files import ENCRYPTED_SUFFIX, read_secret, replace_fi
 
 NEW_SUFFIX: Final = ".init-new"
 
-_RECORD: Final = f"{CONFIGS}/init.json"
+RECORD: Final = f"{CONFIGS}/init.json"
 _MAX_DIFF_LINES: Final = 200
 
 Action = Literal["new", "changed", "unchanged", "edited", "amended", "removed", "kept"]
@@ -73,7 +73,7 @@ def read_record(root: Path) -> Record:
     Raises:
         UserError: It cannot be read or is invalid.
     """
-    path = root / _RECORD.lstrip("/")
+    path = root / RECORD.lstrip("/")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Record)
     except FileNotFoundError:
@@ -183,7 +183,7 @@ def write(root: Path, changes: Iterable[Change], record: Record) -> None:
         if change.action not in {"edited", "amended"}:
             record.hashes[change.file.path] = _hash(change.file.text)
     text = msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
-    _write_file(root, _RECORD, PlannedFile(_RECORD, f"{text}\n", 0o600))
+    _write_file(root, RECORD, PlannedFile(RECORD, f"{text}\n", 0o600))
 
 
 def _remove_file(root: Path, change: Change, record: Record) -> None:

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, errors_at, one_line
 
 _DIRECTORY: Final = "CREDENTIALS_DIRECTORY"
 _EMPTY_CREDENTIAL: Final = "the file of LoadCredential= in the unit is empty, or it is missing"
@@ -77,7 +77,8 @@ def read_secret(name: str, folder: Path, key: str) -> str:
     encrypted = Path(f"{path}{ENCRYPTED_SUFFIX}")
     try:
         if _is_missing(path) and encrypted.exists() and os.geteuid() == 0:
-            lines = _decrypt(encrypted, path.name, key).splitlines()
+            with errors_at(key):
+                lines = decrypt(encrypted, path.name).decode().splitlines()
         else:
             lines = find_file(name, folder, key).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -147,12 +148,18 @@ def replace_file_durably(path: Path, content: bytes, mode: int, group: str | Non
         Path(name).unlink(missing_ok=True)
 
 
-def _decrypt(path: Path, name: str, key: str) -> str:
+def decrypt(path: Path, name: str) -> bytes:
+    """
+    Return the content of a file that `systemd-creds` encrypted under a name on this computer.
+
+    Raises:
+        UserError: It cannot be decrypted.
+    """
     command = ["systemd-creds", "decrypt", f"--name={name}", str(path), "-"]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own
     if done.returncode:
-        raise UserError(f"{key}: {path}: cannot be decrypted: {done.stderr.decode().strip()}")
-    return done.stdout.decode()
+        raise UserError(f"{path}: cannot be decrypted: {done.stderr.decode().strip()}")
+    return done.stdout
 
 
 def _credential(name: str) -> Path | None:

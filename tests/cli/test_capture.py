@@ -516,3 +516,23 @@ def test_bytes_without_a_valid_frame_are_noted(tmp_path: Path) -> None:
     assert code == 0
     assert "note: no valid frame of angel-eye-ii: check the line settings" in output
     assert load_capture(copy).data == b"?" * 21
+
+
+def test_bytes_of_another_tool_become_a_line_for_each_frame(tmp_path: Path) -> None:
+    dump, copy = tmp_path / "dump.bin", tmp_path / "copy.cap"
+    data = b"\xff\xff" + CARD * 2 + CARD[:3]
+    dump.write_bytes(data)
+    code, output = run("replay", dump)
+    assert (code, output.count("expected --protocol NAME"), output.count("\n")) == (2, 1, 1)
+    assert run("capture", copy, "--port", f"file:{dump}", *DRIVER)[0] == 0
+    capture = load_capture(copy)
+    assert capture.data == data
+    assert CARD in [line.data for line in capture.lines]
+    assert not capture.has_times
+    replayed = [run("replay", "--protocol", "angel-eye-ii", each) for each in (dump, copy)]
+    assert replayed[0] == replayed[1]
+    assert replayed[0][0] == 0
+
+    # Without a driver they are text all the same.
+    assert run("capture", tmp_path / "any.cap", "--port", f"file:{dump}")[0] == 0
+    assert load_capture(tmp_path / "any.cap").data == data

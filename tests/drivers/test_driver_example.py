@@ -66,12 +66,14 @@ def group(project: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:
     return project["entry-points"]["shoe_daemon.drivers"]
 
 
-def shoe_daemon(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def shoe_daemon(
+    folder: Path, *arguments: str, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command in the folder, where the package is found."""
     return subprocess.run(
         [*SHOE_DAEMON, *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{folder}:{ROOT}"},
+        env=os.environ | {"PYTHONPATH": f"{path or folder}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
@@ -97,7 +99,7 @@ def test_its_tests_pass_as_generated(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(PROMISES) + 2} passed" in done.stdout
+    assert f"{len(PROMISES) + 3} passed" in done.stdout
     assert "my-reader" not in done.stdout or name == "my-reader"
 
 
@@ -114,6 +116,81 @@ def test_pip_installs_it_and_every_command_knows_it(tmp_path: Path) -> None:
     assert shoe_daemon(installed, "simulate", "my-reader", *options).returncode == 0
     replayed = shoe_daemon(installed, "replay", str(tmp_path / "shoe.cap"))
     assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3, replayed.stderr
+
+
+def test_it_is_installed_without_pip_and_its_commands_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, site = tmp_path / "package", tmp_path / "site"
+    site.mkdir()
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(site))
+    told = CliRunner().invoke(main, ["new-driver", "my-reader", "--folder", str(package)]).output
+    readme = (package / "README.md").read_text().partition("```sh\n")[2].partition("```")[0]
+    commands = [line.split() for line in (told.partition("\n\n")[2] + readme).splitlines()]
+    monkeypatch.chdir(package)
+    for words in commands:
+        if words[1] == "install-driver":
+            for _ in range(2):  # again after each change
+                done = CliRunner().invoke(main, words[1:])
+                assert done.exit_code == 0, done.output
+        elif words[0] == "shoe-daemon":
+            answer = shoe_daemon(package, *words[1:], path=site)
+            assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert (package / "captures/second.observations.jsonl").exists()
+    assert sorted(path.name for path in site.iterdir()) == [
+        "my_reader-1.0.dist-info",
+        "my_reader.py",
+        "my_reader_simulator.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("project", "told"),
+    [
+        (None, "No such file or directory"),
+        ("[project", "pyproject.toml: "),
+        ("[project]\nname = 'x'\nversion = '1'\n", "no entry-points; expected a file as"),
+    ],
+)
+def test_a_folder_without_a_driver_is_not_installed(
+    project: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "site"))
+    package = tmp_path / "package"
+    package.mkdir()
+    if project is not None:
+        (package / "pyproject.toml").write_text(project)
+    done = CliRunner().invoke(main, ["install-driver", str(package)])
+    assert done.exit_code == 2
+    (line,) = done.output.splitlines()
+    assert told in line
+
+
+def test_a_module_of_another_package_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    (tmp_path / "my_reader.py").write_text("another one")
+    package = tmp_path / "package"
+    CliRunner().invoke(main, ["new-driver", "my-reader", "--folder", str(package)])
+    done = CliRunner().invoke(main, ["install-driver", str(package)])
+    assert "my_reader.py: belongs to another package" in done.output
+    assert (tmp_path / "my_reader.py").read_text() == "another one"
+
+
+@pytest.mark.parametrize("options", ["", "slots = true", "{slots = true, buttons = false}"])
+def test_its_simulator_places_cards_and_declares_results(folder: Path, options: str) -> None:
+    deal = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap", "--options", options)
+    done = shoe_daemon(folder, "simulate", "my-reader", *deal)
+    assert done.returncode == 0, done.stderr
+    done = shoe_daemon(folder, "replay", "--json", "--strict", "shoe.cap")
+    assert done.returncode == 0, done.stdout + done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    finished = [each["data"] for each in events if each["type"] == "round_finished"]
+    assert len(finished) >= 2
+    sent = (folder / "shoe.cap").read_text()
+    assert (b" P1\n".hex(" ").upper() in sent) is ("slots" in options)
+    assert (b"R ".hex(" ").upper() in sent) is ("false" not in options)
 
 
 def test_its_simulator_deals_what_replay_shows_though_each_card_takes_long(folder: Path) -> None:

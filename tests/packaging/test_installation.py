@@ -118,3 +118,15 @@ def test_a_package_for_another_computer_is_refused_in_one_line(debian: DebianTre
         relabelled(package, debian.path("/root/other.deb"), without="opt", **{field: value})
         told = debian.run("dpkg --install other.deb", fails=True)
         assert told.count(line) == 1
+
+
+def test_a_driver_of_your_own_needs_nothing_but_the_package(debian: DebianTree) -> None:
+    debian.run(f"{INSTALL}; ! /opt/shoe-daemon/bin/python -c 'import pip'")
+    told = debian.run("shoe-daemon new-driver my-reader")
+    assert "0 broken" in debian.run(told.partition("\n\n")[2])
+    readme = debian.path("/root/my-reader/README.md").read_text()
+    told = debian.run(f"cd my-reader\n{readme.partition('```sh')[2].partition('```')[0]}")
+    assert " wins" in told
+    assert "second.observations.jsonl: written" in told
+    # An upgrade keeps it.
+    debian.run(f"{INSTALL}; cd my-reader; shoe-daemon replay captures/second.cap")

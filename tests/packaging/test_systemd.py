@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.packaging.conftest import ROOT
 from tests.packaging.debian_tree import BootedDebian
 
 pytestmark = pytest.mark.timeout(900)
@@ -286,3 +289,45 @@ def test_without_its_credentials_a_unit_runs_and_says_what_is_missing(
             assert lacks in line
     assert "shoe: ok" in show(booted, "StatusText")
     booted.run(f"mv /root/kept/*.cred /etc/shoe-daemon; {restart}")
+
+
+def test_another_computer_goes_on_from_a_backup(
+    packages: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The passwords are encrypted for the first computer only, and the PIN is still right."""
+    folder, mnt = tmp_path_factory.mktemp("backup"), packages[0].parent
+    with BootedDebian(mnt, folder / "first") as first:
+        first.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
+        assert "result    1 " in first.run(f"printf '471100\\n' | {INIT} --operator Maria")
+        page = (ROOT / "docs/install.md").read_text().partition("## Backup")[2]
+        nightly = page.split("```sh\n")[2].partition("```")[0]
+        first.run(f"mkdir /srv/backup\n{nightly.replace('/mnt/', '/srv/')}")
+        assert "shoe-backup.timer" in first.run("systemctl list-timers")
+        told = first.run("journalctl --output=cat --unit=shoe-backup.service")
+        assert "journal.db: up to event " in told
+        files = first.run("ls /srv/backup/*").split()
+        assert first.run(f"stat --format='%A %U' {files[0]}") == "-rw------- root\n"
+        saved = base64.b64decode(first.run(f"base64 {files[0]}"))
+        # A failure is reported like that of other units.
+        first.run("echo damaged > /var/lib/shoe-daemon/table-1/journal.db")
+        first.run("systemctl start shoe-backup.service", fails=True)
+        first.wait('journalctl --identifier=shoe-daemon | grep -q "shoe-backup.service stays off"')
+        assert first.run("ls /srv/backup/*").split() == files
+    # The folder of the packages is also that of a memory stick.
+    stick = mnt / f"{folder.name}.tar.gz"
+    stick.write_bytes(saved)
+    with BootedDebian(mnt, folder / "second") as second:
+        second.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
+        told = second.run(f"shoe-daemon restore /mnt/{stick.name}")
+        second.run(told.partition("is off:\n")[2])
+        next_seq = int(re.findall(r"the next event is ([\d,]+)", told)[0].replace(",", ""))
+        listen = NEXT_ROUND.partition("-P")[0] + '-P "$(cat /etc/shoe-daemon/board.password)"'
+        assert json.loads(second.run(listen))["seq"] >= next_seq
+        assert second.run(ORDER) == "hold True None\nresume True None\n"
+        journal = "/var/lib/shoe-daemon/table-1/journal.db"
+        verify = f"shoe-daemon journal verify --key /etc/shoe-daemon/journal-public.pem {journal}"
+        assert "unchanged up to event" in second.run(verify)
+        assert "file_unusable" not in log(second)
+        refused = second.run(f"shoe-daemon restore /mnt/{stick.name}", fails=True)
+        assert "exists; nothing was changed" in refused
+    stick.unlink()
