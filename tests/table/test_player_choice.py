@@ -22,6 +22,7 @@ from tests.table.dealer import (
     TUCKED,
     Dealer,
     DealingStyle,
+    Slot,
     card,
     house,
     of_type,
@@ -327,9 +328,7 @@ def test_a_corrected_round_has_the_result_of_its_cards(
     dealer.deal(dealt.text)
     if when == "after it":
         dealer.result(then.winner)
-    dealer.say(
-        seen.Command(name="correct_card", operator="ann", slot=seen.Slot(slot), card=card(face))
-    )
+    dealer.say(seen.Command(name="correct_card", operator="ann", slot=Slot(slot), card=card(face)))
     if when == "before the result":
         dealer.result(then.winner)
     last = dealer.table.public().last_result
@@ -343,9 +342,7 @@ def test_a_corrected_round_may_lack_a_card(slot: str, face: str) -> None:
     dealer = table()
     dealer.deal(STOOD.text)
     dealer.result(STOOD.winner)
-    dealer.say(
-        seen.Command(name="correct_card", operator="ann", slot=seen.Slot(slot), card=card(face))
-    )
+    dealer.say(seen.Command(name="correct_card", operator="ann", slot=Slot(slot), card=card(face)))
     assert dealer.open_kinds() == ["missing_draw"]
     assert dealer.table.public().last_result is None
 
