@@ -8,6 +8,7 @@ import pytest
 
 from shoe_daemon.config.sections import Config, ReaderSettings, TableSettings
 from shoe_daemon.config.table import round_end_of, set_up
+from shoe_daemon.errors import UserError
 from shoe_daemon.table.options import RoundEnd, Signal
 
 SHOE = (Signal.SLOTS, Signal.RESULTS, Signal.FAULTS)
@@ -56,6 +57,44 @@ def test_a_configured_session_names_what_ends_its_rounds(
     table = TableSettings(round_end=RoundEnd(chosen))
     setup = set_up(Config(site="here", table=table, reader=(shoe,)), tmp_path)
     assert setup.options.round_end == mode
+
+
+CHOOSES = """\
+name = "Punto y Banca"
+sheet = "a test"
+player_on_5 = "chooses"
+[wagers]
+"""
+
+
+@pytest.mark.parametrize(
+    ("driver", "chosen", "accepted"),
+    [
+        ("angel-eye-ii", "auto", True),
+        ("angel-eye-ii", "button", True),
+        ("angel-eye-ii", "quiet", False),
+        ("angel-eye-ii", "rules", False),
+        ("line-scanner", "auto", False),
+        ("line-scanner", "button", False),
+        ("line-scanner", "device", False),
+    ],
+)
+def test_a_table_that_cannot_show_what_the_player_chose_is_refused(
+    tmp_path: Path, driver: str, chosen: str, *, accepted: bool
+) -> None:
+    (tmp_path / "mine.toml").write_text(CHOOSES, encoding="utf-8")
+    reader = ReaderSettings(driver=driver, port="/dev/null")
+    table = TableSettings(round_end=RoundEnd(chosen), house_file="mine.toml")
+    config = Config(site="here", table=table, reader=(reader,))
+    if accepted:
+        assert set_up(config, tmp_path).house.player_chooses
+        return
+    with pytest.raises(UserError) as error:
+        set_up(config, tmp_path)
+    assert str(error.value) == (
+        "table.house_file: player_on_5 'chooses'; expected a reader that reports slots, and "
+        "round_end device or button: else it is unknown what the Player chose"
+    )
 
 
 def test_without_readers_the_first_card_decides(tmp_path: Path) -> None:

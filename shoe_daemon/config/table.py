@@ -200,7 +200,7 @@ def set_up(
     readers = [loader.take(_reading, each, files, loader) for each in config.reader]
     if loader.error or house is None or policy is None or journal is None:
         raise loader.error or UserError("no configuration")
-    return Setup(
+    setup = Setup(
         config,
         house,
         policy,
@@ -213,6 +213,30 @@ def set_up(
         tuple(loader.faults),
         beside,
     )
+    _check_choice(setup)
+    return setup
+
+
+def _check_choice(setup: Setup) -> None:
+    """
+    Check that the equipment shows what a Player who may choose has chosen.
+
+    Without slots, the fifth card may be of either hand; without a declared end, a Player who
+    stands cannot be distinguished from one who is still thinking.
+
+    Raises:
+        UserError: It does not.
+    """
+    table, readers = setup.config.table, {each.id: each.driver.signals for each in setup.readers}
+    if not setup.house.player_chooses or not readers:
+        return
+    has_slots = round_end_of(readers, table.signals or (), table.checkers) is RoundEnd.DEVICE
+    if not has_slots or setup.options.round_end not in {RoundEnd.DEVICE, RoundEnd.BUTTON}:
+        key = "house" if table.house_file is None else "house_file"
+        raise UserError(
+            f"table.{key}: player_on_5 'chooses'; expected a reader that reports slots, and "
+            "round_end device or button: else it is unknown what the Player chose"
+        )
 
 
 def _metrics(metrics: MetricsSettings, service: str | None, loader: Loader) -> MetricsSettings:

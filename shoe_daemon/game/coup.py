@@ -1,11 +1,11 @@
 """
 One round: the drawing rules, its slots, its hands, its outcome, and a coup whose cards are known.
 
-The drawing rules of punto banco are the same in every house. Sources: 58 Pa. Code 631a.11;
-French arrêté of 14 May 2007, article 55-14; and the four rule sheets, which agree wherever they
-speak. Two places of them need a word: the Chickasaw sheet has no row for a Banker whose opponent
-stood (the other three have: draw on 0-5), and its "0-1-2 always draws" yields to its note that a
-natural ends the hand.
+The drawing rules of punto banco differ in one place: some houses let the Player choose on 5
+(`House.player_on_5`); the functions here draw. Sources: 58 Pa. Code 631a.11; French arrêté of 14
+May 2007, article 55-14; and the four rule sheets, which agree wherever they speak. Two places of
+them need a word: the Chickasaw sheet has no row for a Banker whose opponent stood (the other three
+have: draw on 0-5), and its "0-1-2 always draws" yields to its note that a natural ends the hand.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _BANKER_DRAWS: Final = tuple(
     tuple(str(third) in row for third in range(10)) for row in _BANKER_DRAWS_AGAINST
 )
 _STANDS_FROM: Final = 6
+PLAYER_CHOICE: Final = 5
+"""The Player's total on which some houses let the Player draw or stand."""
 
 
 def is_natural(player: int, banker: int) -> bool:
@@ -116,7 +118,7 @@ class Kind(StrEnum):
 def hand_due(points: Sequence[int]) -> Hand:
     """
     Return the hand that draws the next card, given the points of the cards so far in dealing
-    order.
+    order. On 5, the Player draws.
 
     `Hand.NONE` when the round is complete, after four, five or six cards; further cards change
     nothing.
@@ -176,7 +178,7 @@ class Coup(NamedTuple):
     @classmethod
     def deal(cls, shoe: Sequence[Card]) -> Coup:
         """
-        Deal one round by the rules: the first four to six cards of `shoe`.
+        Deal one round by the rules: the first four to six cards of `shoe`. On 5, the Player draws.
 
         Raises:
             IndexError: The shoe has too few cards to complete the round.

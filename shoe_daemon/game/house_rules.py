@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shoe_daemon.game.cards import MAX_DECKS
 from shoe_daemon.game.rule_files import RuleFiles
@@ -132,6 +132,9 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
         decks: The number of decks in a full shoe, 1 to 12.
         reshuffle: The time at which the cards are shuffled.
         dealing_style: The time at which the players see them.
+        player_on_5:
+            The Player ``draws`` on 5, or ``chooses`` to draw or to stand. Not set, the Player
+            draws, and the rules in full do not mention it.
         commission: The share of a Banker win that the house keeps, ``1/20``.
         wagers:
             The pay tables: ``to:for`` before commission, or ``push``, by
@@ -144,6 +147,7 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     decks: Decks = 8
     reshuffle: Literal["per_shoe", "per_hand", "continuous"] = "per_shoe"
     dealing_style: DealingStyle = DealingStyle.FACE_UP
+    player_on_5: Literal["draws", "chooses"] | UnsetType = UNSET
     commission: str = "0/1"
     burn: Burn = Burn()
     cut_card: CutCard = CutCard()
@@ -165,6 +169,11 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
                 )
                 raise ValueError(msg)
         _ = self.offered
+
+    @property
+    def player_chooses(self) -> bool:
+        """The Player may draw or stand on 5."""
+        return self.player_on_5 == "chooses"
 
     @cached_property
     def offered(self) -> tuple[Wager, ...]:

@@ -163,7 +163,7 @@ def _is_late(context: TableContext, round_: Round, card: DrawnCard) -> bool:
         return False
     if round_.doubts or round_.over or round_.unread_pending:
         return False
-    return round_.known.due.spot is not None and _is_long_ago(context, round_)
+    return round_.known.due.needs_card and _is_long_ago(context, round_)
 
 
 def begins_shoe(context: TableContext, round_: Round) -> bool:
@@ -172,11 +172,11 @@ def begins_shoe(context: TableContext, round_: Round) -> bool:
 
     It does so after `draw_within` even if a card is due, which is missing then.
     """
-    if round_.doubts or round_.over or round_.is_complete:
+    if round_.doubts or round_.over or round_.may_end:
         return True
     if not _is_long_ago(context, round_):
         return False
-    if round_.known.due.spot is not None:
+    if round_.known.due.needs_card:
         lifecycle.declare_missing(context, round_, "missing_before_late_card")
     return True
 
@@ -290,7 +290,10 @@ def _place_unread_before(context: TableContext, round_: Round, slot: Slot | None
     # the device reported as unread. While the faces are hidden,
     # a Banker's third card shows that it was the Player's.
     due, spots = round_.view.due, round_.view.spots
-    if due.spot is not None and SPOTS[slot] > due.spot:
+    if slot is _B3 and round_.chooses and not due.known:
+        # It may be the second attempt: then the Player, who may have 5, stood.
+        round_.doubt(Doubt.UNREAD)
+    elif due.spot is not None and SPOTS[slot] > due.spot:
         place_unread_card(context, round_, due.spot)
     elif round_.known.due.spot == B3_SPOT:
         pass  # by the known faces the Player stands: the second attempt read the card
@@ -305,6 +308,9 @@ def place_unread_card(context: TableContext, round_: Round, spot: int | None = N
         return
     place = round_.known.due.spot if spot is None else spot
     if place is None:
+        if round_.known.due.choice:
+            round_.unread_pending = False
+            round_.doubt(Doubt.UNREAD)
         return
     round_.unread_pending = False
     card = DrawnCard(unread=True, laid=Slot(DEALING_ORDER[place]))

@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 from shoe_daemon.game import Card, Kind, Outcome, Slot
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import DrawDue
+from shoe_daemon.table.next_card import OnFive
 from shoe_daemon.table.view import Style, View, interpret, lay
 
 VOID: Final = "void"
@@ -48,7 +49,7 @@ class Doubt(IntFlag):
     RESTART = 8
     """The daemon was down."""
     UNREAD = 16
-    """The slot of an unread card is unknown."""
+    """The slot of a card is unknown: it was not read, or the Player chose its hand."""
     ENTERED = 32
     """A person entered its result."""
     STRANGE = 64
@@ -84,6 +85,7 @@ class Round(Struct, dict=True, omit_defaults=True):
         out_before: Cards that had left the shoe when it began.
         card_at: The `at` of its latest card; "" before the first.
         due: The last published `draw_due`.
+        chooses: The Player may draw or stand on 5.
         view: What the players can know; derived, and part of no checkpoint.
         away: It is no longer on the table; it is not part of a checkpoint either.
     """
@@ -112,6 +114,7 @@ class Round(Struct, dict=True, omit_defaults=True):
     out_before: int = 0
     card_at: str = ""
     due: DrawDue | None = None
+    chooses: bool = False
 
     def __post_init__(self) -> None:
         self.away = False
@@ -119,8 +122,12 @@ class Round(Struct, dict=True, omit_defaults=True):
 
     def changed(self) -> None:
         """Derive the views again, after a fact was edited."""
-        self.view: View = interpret(self.drawn, masked=True, partial=self.doubts != 0)
+        self.view: View = interpret(
+            self.drawn, masked=True, partial=self.doubts != 0, on_five=self.on_five
+        )
         self._known: View | None = None
+        if self.chooses:
+            self._doubt_choice()
 
     def add(self, card: DrawnCard, style: Style) -> None:
         """Add a card that is drawn now; the views grow by it, as `interpret` would make them."""
@@ -130,6 +137,15 @@ class Round(Struct, dict=True, omit_defaults=True):
         lay(self.view, card, masked=True, partial=partial, style=style)
         if self._known is not None:
             lay(self._known, card, masked=False, partial=partial)
+        if self.chooses:
+            self._doubt_choice()
+
+    def _doubt_choice(self) -> None:
+        """Doubt the round if the Player chose, and a card without a slot hides what."""
+        view = self.view
+        placed = sum(card is not None for card in view.spots)
+        if view.due.choice and len(view.dealt) > placed and not self.doubts:
+            self.doubt(Doubt.UNREAD)
 
     def take_away(self, card: DrawnCard) -> None:
         """Remove a card that belongs to another round."""
@@ -149,8 +165,17 @@ class Round(Struct, dict=True, omit_defaults=True):
         if not view.hidden:
             return view
         if self._known is None:
-            self._known = interpret(self.drawn, masked=False, partial=self.doubts != 0)
+            self._known = interpret(
+                self.drawn, masked=False, partial=self.doubts != 0, on_five=self.on_five
+            )
         return self._known
+
+    @property
+    def on_five(self) -> OnFive:
+        """What a Player with 5 does."""
+        if not self.chooses:
+            return OnFive.DRAWS
+        return OnFive.STANDS if self.phase or self.over else OnFive.CHOOSES
 
     @property
     def deciding(self) -> View:
@@ -204,6 +229,12 @@ class Round(Struct, dict=True, omit_defaults=True):
         return self.deciding.complete
 
     @property
+    def may_end(self) -> bool:
+        """No further card is due by the known faces, unless the Player chooses to draw."""
+        due = self.deciding.due
+        return self.is_complete or (None in due.choice and not self.unread_pending)
+
+    @property
     def is_due_unreadable(self) -> bool:
         """The due card depends on a card that could not be read."""
         return any(card.unread for card in self.view.dealt) and not self.deciding.due.known
@@ -253,6 +284,7 @@ class PastRound(Struct, array_like=True):
     finished: bool
     dismissed: dict[str, str]
     drawn: list[PastCard]
+    chooses: bool = False
 
     @classmethod
     def of(cls, round_: Round) -> PastRound:
@@ -267,6 +299,7 @@ class PastRound(Struct, array_like=True):
             round_.finished,
             round_.dismissed,
             [_put_away(card) for card in round_.drawn],
+            round_.chooses,
         )
 
     def round(self) -> Round:

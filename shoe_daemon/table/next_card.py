@@ -1,6 +1,9 @@
 """
 The card that is due next, by the points of the cards on the six spots.
 
+Where a house lets the Player choose on 5, the next card or the end of the round shows what the
+Player chose. Until then it is unknown: `CardDue.choice`.
+
 A Player who stands is published with the Banker's draw or stand (`banker_draws`, `banker_stands`):
 the code `player_stands` of the contract is never emitted.
 """
@@ -8,6 +11,7 @@ the code `player_stands` of the contract is never emitted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from functools import cache
 from itertools import product
 from types import MappingProxyType
@@ -15,6 +19,7 @@ from typing import Final, NamedTuple
 
 from shoe_daemon.game import (
     NATURAL,
+    PLAYER_CHOICE,
     Hand,
     banker_draws,
     is_natural,
@@ -30,6 +35,19 @@ HIDDEN_POINTS: Final = -1
 """The points of a card whose face is not known."""
 
 
+class OnFive(IntEnum):
+    """
+    What a Player with 5 does.
+
+    ``draws``; ``chooses`` to draw or to stand; ``stands``: the Player could choose, and the round
+    has ended, so that a Player without a third card stood.
+    """
+
+    DRAWS = 0
+    CHOOSES = 1
+    STANDS = 2
+
+
 class CardDue(NamedTuple):
     """
     The card that the rules require next.
@@ -38,11 +56,20 @@ class CardDue(NamedTuple):
         spot: The index of the due slot in dealing order; None if no card is due.
         known: The faces suffice to decide it.
         event: The `draw_due` event that publishes it.
+        choice:
+            The spots of which the Player chooses one, among them None if the round is over
+            without a card; empty if the Player cannot choose.
     """
 
     spot: int | None
     known: bool
     event: DrawDue
+    choice: tuple[int | None, ...] = ()
+
+    @property
+    def needs_card(self) -> bool:
+        """A card is due, even if the Player chooses its hand."""
+        return self.spot is not None or (bool(self.choice) and None not in self.choice)
 
 
 def _due_with_reason(
@@ -76,7 +103,9 @@ _CARD_NOT_SEEN: Final = _due_with_reason("faces_hidden", Hand.NONE, "card_not_se
 )
 
 
-def card_due(points: Sequence[int | None], *, partial: bool = False) -> CardDue:
+def card_due(
+    points: Sequence[int | None], *, partial: bool = False, on_five: OnFive = OnFive.DRAWS
+) -> CardDue:
     """
     Return the card that the rules require next; `partial` if cards may have been missed.
 
@@ -87,12 +116,24 @@ def card_due(points: Sequence[int | None], *, partial: bool = False) -> CardDue:
         return _CARD_NOT_SEEN if partial else FIRST_FOUR_DUE[points.index(None)]
     if HIDDEN_POINTS in (first, second, third, fourth):
         return _FACES_HIDDEN
-    return _third_card_due(
-        (first + third) % 10,
-        (second + fourth) % 10,
-        player_third,
-        banker_third is not None,
-    )
+    player, banker = (first + third) % 10, (second + fourth) % 10
+    if on_five and player == PLAYER_CHOICE and player_third is None and banker < NATURAL:
+        return _due_by_choice(banker, banker_third is not None, on_five is OnFive.STANDS)
+    return _third_card_due(player, banker, player_third, banker_third is not None)
+
+
+@cache
+def _due_by_choice(
+    banker: int,
+    banker_has_third: bool,  # noqa: FBT001 - a cache key
+    stands: bool,  # noqa: FBT001 - a cache key
+) -> CardDue:
+    """Return what is due while the Player has 5 and no third card."""
+    values, draws = {"player": PLAYER_CHOICE}, banker_draws(banker, None)
+    if banker_has_third if draws else stands:
+        return _banker_due(banker, None, "player_stood", values, drawn=banker_has_third)
+    due = _due_with_reason("player_draws", Hand.PLAYER, "player_may_draw", {**values})
+    return due._replace(known=False, choice=(P3_SPOT, B3_SPOT if draws else None))
 
 
 @cache

@@ -308,7 +308,7 @@ def _reconcile_missing_draw(
         return
     if drawn and not round_.phase:
         ledger.close_alert(context, alert, "draw_now", missing_draw.DRAWN)
-    elif edited is not None and not round_.doubts and round_.known.complete:
+    elif edited is not None and not round_.doubts and round_.may_end:
         ledger.close_alert(context, alert, "continue", missing_draw.CORRECTED)
 
 
@@ -356,9 +356,9 @@ def _compare_declared_result(context: TableContext, round_: Round) -> None:
 def _publish_due(context: TableContext, round_: Round, *, repeat: bool) -> None:
     """Publish the due card by the public faces; `repeat` it even if unchanged, after a deal."""
     due, shoe = round_.view.due, context.state.shoe
-    if due.spot is not None and shoe is not None and shoe.out >= CARDS_PER_DECK:
+    if due.needs_card and shoe is not None and shoe.out >= CARDS_PER_DECK:
         counts.check_shoe_empty(context, round_)
-    if repeat or (due.known and due.event != round_.due):
+    if repeat or ((due.known or due.choice) and due.event != round_.due):
         context.emit(due.event, round_.number)
     round_.due = due.event
 
@@ -450,7 +450,7 @@ def _lack_card(context: TableContext, round_: Round) -> None:
             ledger.raise_alert(context, _MISSING, detail, number=round_.number)
         return
     round_.finished = False
-    if not round_.is_missing:
+    if not round_.is_missing and round_.known.due.needs_card:
         round_.end = MISSING_AT_CORRECTION
         _reconcile_missing_draw(context, round_, drawn=False, edited=None)
     _publish_due(context, round_, repeat=False)

@@ -17,6 +17,7 @@ from shoe_daemon.table.next_card import (
     HIDDEN_POINTS,
     P3_SPOT,
     CardDue,
+    OnFive,
     card_due,
 )
 
@@ -77,11 +78,12 @@ class View:
         due: The card that is due now.
         hidden: How many cards of `dealt` have no face in this view.
         misplaced: A card was laid to the wrong hand; the order out of the shoe governs.
+        on_five: What a Player with 5 does.
     """
 
-    __slots__ = ("dealt", "due", "excess", "hidden", "misplaced", "odd", "spots")
+    __slots__ = ("dealt", "due", "excess", "hidden", "misplaced", "odd", "on_five", "spots")
 
-    def __init__(self, *, partial: bool) -> None:
+    def __init__(self, *, partial: bool, on_five: OnFive = OnFive.DRAWS) -> None:
         self.spots: list[DrawnCard | None] = [None] * 6
         self.dealt: list[DrawnCard] = []
         self.excess: list[DrawnCard] = []
@@ -89,6 +91,7 @@ class View:
         self.due: CardDue = card_due((None,) * 6, partial=partial)
         self.hidden = 0
         self.misplaced = False
+        self.on_five = on_five
 
     @property
     def complete(self) -> bool:
@@ -96,13 +99,23 @@ class View:
         return self.due.known and self.due.spot is None
 
 
-def interpret(drawn: Iterable[DrawnCard], *, masked: bool, partial: bool) -> View:
+def interpret(
+    drawn: Iterable[DrawnCard], *, masked: bool, partial: bool, on_five: OnFive = OnFive.DRAWS
+) -> View:
     """Return the view of these cards; `masked` without the faces that are not public."""
-    view = View(partial=partial)
-    if not partial:
+    view = View(partial=partial, on_five=OnFive.CHOOSES if on_five else OnFive.DRAWS)
+    if partial:
+        _lay_partial(view, drawn, masked=masked)
+    else:
         for card in drawn:
             lay(view, card, masked=masked, partial=False)
-        return view
+    if on_five is OnFive.STANDS:
+        view.on_five = on_five
+        view.due = _next_due(view, masked=masked, partial=partial)
+    return view
+
+
+def _lay_partial(view: View, drawn: Iterable[DrawnCard], *, masked: bool) -> None:
     # It became partial at the first card that is not sure.
     view.due, is_sure = FIRST_FOUR_DUE[0], True
     for card in drawn:
@@ -110,7 +123,6 @@ def interpret(drawn: Iterable[DrawnCard], *, masked: bool, partial: bool) -> Vie
             is_sure, view.due = False, _next_due(view, masked=masked, partial=True)
         lay(view, card, masked=masked, partial=not card.sure)
     view.due = _next_due(view, masked=masked, partial=True)
-    return view
 
 
 def lay(
@@ -164,7 +176,8 @@ def _next_due(view: View, *, masked: bool, partial: bool) -> CardDue:
     dealt = len(view.dealt)
     if dealt < FOUR_CARDS and not partial:
         return FIRST_FOUR_DUE[dealt]
-    return card_due(points_of(view.spots, masked=masked), partial=partial)
+    points = points_of(view.spots, masked=masked)
+    return card_due(points, partial=partial, on_five=view.on_five)
 
 
 def points_of(spots: Iterable[DrawnCard | None], *, masked: bool) -> list[int | None]:
@@ -220,14 +233,16 @@ def _place_as_declared(
 
 
 def _place_unchecked(view: View, card: DrawnCard) -> tuple[IrregularityKind | None, int | None]:
-    # The deciding faces are not in this view: the reported slot stands until they are. A card
-    # that was published as an excess card stays one until it is certain that it is due.
+    # The deciding faces are not in this view, or the Player chooses: the reported slot stands
+    # until they are, or shows the choice. A card that was published as an excess card stays one
+    # until it is certain that it is due.
     is_excess = card.told is None and card.order >= 0
     if is_excess or len(view.dealt) >= len(DEALING_ORDER):
         return _EXCESS, None
     if card.declared is _P3 or card.declared is _B3:
-        spot = SPOTS[card.declared]
-        return (None, spot) if view.spots[spot] is None else (_EXCESS, None)
+        spot, choice = SPOTS[card.declared], view.due.choice
+        may_lie = view.spots[spot] is None and (not choice or spot in choice)
+        return (None, spot) if may_lie else (_EXCESS, None)
     is_banker = view.spots[P3_SPOT] is not None and view.spots[B3_SPOT] is None
     own = B3_SPOT if is_banker else None
     if card.declared is None or view.misplaced:

@@ -69,6 +69,7 @@ def change(**changes: object) -> dict[str, Any]:
 
 
 WRONG = {
+    "player_on_5: 'stands'; expected one of chooses, draws": lambda: change(player_on_5="stands"),
     "decks: 13; expected a whole number of at most 12": lambda: change(decks=13),
     "decks: '8'; expected a whole number, got a text": lambda: change(decks="8"),
     "deks: unknown key; expected one of id, name, sheet, decks,": lambda: change(deks=8),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,19 @@ def test_a_house_without_commission_has_no_line_about_it(rules: Run, tmp_path: P
     file.write_text(text.replace('commission = "1/20"', 'commission = "0/1"'), encoding="utf-8")
     assert "commission, 1/20, is taken" in rules("show", "curator")
     assert "is taken off already" not in rules("show", str(file))
+
+
+def test_a_house_that_lets_the_player_choose_says_so(rules: Run, tmp_path: Path) -> None:
+    file, text = tmp_path / "house.toml", (FILES / "curator.toml").read_text(encoding="utf-8")
+    file.write_text(f'player_on_5 = "chooses"\n{text}', encoding="utf-8")
+    said = "  The Player draws on 0 1 2 3 4, draws or stands on 5, and stands on 6 7."
+    assert said in rules("show", str(file)).splitlines()
+    tableau = json.loads(rules("show", str(file), "--json"))["tableau"]
+    assert (tableau["player_draws"], tableau["player_may_draw"]) == ([0, 1, 2, 3, 4], [5])
+    odds = rules("odds", "--house", str(file))
+    assert odds.startswith(rules("odds", "--house", "curator").rstrip())
+    assert odds.splitlines()[-1].startswith("The Player may draw or stand on 5")
+    assert max(map(len, odds.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

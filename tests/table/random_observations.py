@@ -98,6 +98,8 @@ class RandomObservations:
             timeless=pick([False, False, False, True]),
             hold_from=pick([None, None, 1, 3, 5]),
         )
+        # Not drawn, so that the other observations of a seed stay what they were.
+        rules = replace(rules, player_on_5="chooses" if self.now // 1000 % 2 else "draws")
         session = seen.Session(at="1970-01-01T00:00:00Z", options=options)
         session = replace(session, rules=house_to_mapping(rules))
         return seen.decode_observation(seen.encode_observation(session))

@@ -56,14 +56,14 @@ def hand_total(hand: list[str]) -> int:
     return sum(card_points(card) for card in hand) % 10
 
 
-def deal(shoe: list[str]) -> ExpectedRound:
-    """Deal a round from the front of a shoe."""
+def deal(shoe: list[str], *, stands_on_5: bool = False) -> ExpectedRound:
+    """Deal a round from the front of a shoe; `stands_on_5` if the Player so chooses."""
     player, banker = [shoe[0], shoe[2]], [shoe[1], shoe[3]]
     slots = ["P1", "B1", "P2", "B2"]
     rest = list(shoe[4:6])
     natural = max(hand_total(player), hand_total(banker)) > 7
     code = "natural"
-    if not natural and hand_total(player) <= 5:
+    if not natural and hand_total(player) <= 5 - stands_on_5:
         third = rest.pop(0)
         player.append(third)
         slots.append("P3")

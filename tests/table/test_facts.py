@@ -101,7 +101,8 @@ def public_findings(round_: Round) -> list[tuple[object, ...]]:
 def test_a_view_grown_card_by_card_is_the_one_from_scratch(logs: Logs) -> None:
     for place, _, round_ in each_round(logs):
         drawn = [replace(card) for card in round_.drawn]
-        fresh = interpret(drawn, masked=True, partial=round_.doubts != 0)
+        partial, on_five = round_.doubts != 0, round_.on_five
+        fresh = interpret(drawn, masked=True, partial=partial, on_five=on_five)
         assert shown(fresh, drawn) == shown(round_.view, round_.drawn), place
 
 

@@ -12,8 +12,10 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
     HOUSE_IDS,
     NATURAL,
+    PLAYER_CHOICE,
     POLICY_IDS,
     WAGER_CATALOGUE,
+    House,
     Policy,
     Situation,
     Wager,
@@ -60,7 +62,7 @@ def show(house: str, *, json: bool) -> None:
         "pays": {
             wager.id: {line.prize.id: line.pays for line in wager.lines} for wager in rules.offered
         },
-        "tableau": _tableau(),
+        "tableau": _tableau(rules),
     }
     _print(house_text.rule_sheet(rules), mapping, json=json)
 
@@ -75,7 +77,12 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
     wagers = rules.offered if rules else _usual_wagers()
     usual = rules.decks if rules else _USUAL_DECKS
     counted = count_odds(wagers, usual if decks is None else _whole_number("--decks", decks))
-    _print(house_text.odds_table(counted, wagers), counted.to_mapping(), json=json)
+    text = house_text.odds_table(counted, wagers)
+    if rules is not None and rules.player_chooses:
+        text += (
+            f"\nThe Player may draw or stand on {PLAYER_CHOICE}: counted is one who always draws."
+        )
+    _print(text, counted.to_mapping(), json=json)
 
 
 def _whole_number(option: str, text: str) -> int:
@@ -92,14 +99,16 @@ def _usual_wagers() -> tuple[Wager, ...]:
     )
 
 
-def _tableau() -> dict[str, Any]:
+def _tableau(house: House) -> dict[str, Any]:
     """
     Return the Player totals that draw, and by Banker total, the Player's third cards against which
     the Banker draws.
     """
     totals = range(NATURAL)
+    chosen = [PLAYER_CHOICE] if house.player_chooses else []
     return {
-        "player_draws": [total for total in totals if player_draws(total)],
+        "player_draws": [total for total in totals if player_draws(total) and total not in chosen],
+        **({"player_may_draw": chosen} if chosen else {}),
         "banker_draws_against": {
             str(total): [third for third in range(10) if banker_draws(total, third)]
             for total in totals

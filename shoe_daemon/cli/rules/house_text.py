@@ -9,6 +9,7 @@ from textwrap import wrap
 from shoe_daemon.cli.terminal import COLUMNS, indented
 from shoe_daemon.game import (
     NATURAL,
+    PLAYER_CHOICE,
     PUSH,
     Burn,
     CutCard,
@@ -52,7 +53,7 @@ def rule_sheet(house: House) -> str:
             *wrap(house.sheet, COLUMNS),
         ],
         _shoe(house),
-        _drawing(),
+        _drawing(house),
         _pay_tables(house),
     ]
     if house.resolutions:
@@ -126,7 +127,7 @@ def _drawn_by(house: House) -> str:
     )
 
 
-def _drawing() -> Iterator[str]:
+def _drawing(house: House) -> Iterator[str]:
     yield "DRAWING"
     yield from indented(
         "An ace counts 1, 2 to 9 their face, tens and faces 0; a hand counts the last digit of "
@@ -135,9 +136,11 @@ def _drawing() -> Iterator[str]:
         2,
     )
     yield ""
-    draws = [str(total) for total in range(NATURAL) if player_draws(total)]
+    chosen = PLAYER_CHOICE if house.player_chooses else None
+    draws = [str(total) for total in range(NATURAL) if player_draws(total) and total != chosen]
     stands = [str(total) for total in range(NATURAL) if not player_draws(total)]
-    yield f"  The Player draws on {' '.join(draws)} and stands on {' '.join(stands)}."
+    choice = "" if chosen is None else f", draws or stands on {chosen},"
+    yield f"  The Player draws on {' '.join(draws)}{choice} and stands on {' '.join(stands)}."
     yield ""
     yield "  The Banker  when the Player's third card is             when the Player"
     yield "  with        0   1   2   3   4   5   6   7   8   9       stood"

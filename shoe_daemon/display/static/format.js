@@ -75,6 +75,9 @@ window.Shoe = Shoe;
   };
 
   function formatDraw(drawDue) {
+    if (drawDue.detail_code === "player_may_draw") {
+      return Shoe.word("draw_player_may_draw");
+    }
     return wordOrName("draw_",
       drawDue.code === "dealing" ? "dealing_" + drawDue.hand : drawDue.code);
   }

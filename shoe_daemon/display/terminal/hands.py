@@ -221,4 +221,6 @@ def _next(round_: RoundView) -> str:
     if due is None:
         return ""
     stuck = due.code == "faces_hidden" and any(card.unreadable for card in round_.cards)
+    if due.detail_code == "player_may_draw":
+        return "The Player may draw or stand"
     return "A card could not be read" if stuck else _DUE[due.code]

@@ -43,27 +43,27 @@ IRREGULARITY: Final = Irregularity(
     actions=("draw_now", "continue"),
     sentences={
         "missing_at_result": (
-            "A result was declared, and a card of the {hand} is still due ({slot})."
+            "A result was declared, and a card[ of the {hand}] is still due[ ({slot})]."
         ),
         "missing_at_confirmation": (
-            "The result was confirmed, and a card of the {hand} is still due ({slot})."
+            "The result was confirmed, and a card[ of the {hand}] is still due[ ({slot})]."
         ),
         "missing_at_betting": (
-            "Betting was opened, and a card of the {hand} is still due ({slot})."
+            "Betting was opened, and a card[ of the {hand}] is still due[ ({slot})]."
         ),
         "missing_at_closed_betting": (
-            "Betting was closed for the next round, and a card of the {hand} is still due "
-            "({slot})."
+            "Betting was closed for the next round, and a card[ of the {hand}] is still due"
+            "[ ({slot})]."
         ),
         "missing_before_late_card": (
-            "The next card came later than a draw takes, and a card of the {hand} is still "
-            "due ({slot})."
+            "The next card came later than a draw takes, and a card[ of the {hand}] is still "
+            "due[ ({slot})]."
         ),
         "missing_at_clearing": (
-            "The table was cleared, and a card of the {hand} is still due ({slot})."
+            "The table was cleared, and a card[ of the {hand}] is still due[ ({slot})]."
         ),
         "missing_at_correction": (
-            "A card was corrected, and a card of the {hand} is still due ({slot})."
+            "A card was corrected, and a card[ of the {hand}] is still due[ ({slot})]."
         ),
         "missing_by_correction": "By the corrected cards round {round} lacks a card.",
     },
@@ -82,10 +82,11 @@ def key_of(round_: Round) -> str:
 
 def find(round_: Round) -> Finding | None:
     """Return the missing draw of a round whose end was declared; None if no card is due."""
-    spot = round_.known.due.spot
-    if not round_.is_missing or round_.end is None or spot is None:
+    due = round_.known.due
+    if not round_.is_missing or round_.end is None or not due.needs_card:
         return None
-    slot = Slot(DEALING_ORDER[spot])
-    hand = Hand.PLAYER if slot.value.startswith("P") else Hand.BANKER
+    # Without a slot, the Player has chosen its hand.
+    slot = None if due.spot is None else Slot(DEALING_ORDER[due.spot])
+    hand = None if slot is None else Hand.PLAYER if slot.startswith("P") else Hand.BANKER
     detail = make_detail(round_.end, hand=hand, slot=slot)
     return Finding(key_of(round_), KIND, detail, slot)

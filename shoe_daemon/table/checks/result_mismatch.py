@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from shoe_daemon.game import (
+    PLAYER_CHOICE,
     IrregularityKind,
     Outcome,
     banker_draws,
@@ -79,7 +80,8 @@ def differences(
     spots = round_.view.spots
     # A card without a known slot may be the third card of either hand.
     unplaced = len(round_.view.dealt) + spots.count(None) > len(spots)
-    outcomes = possible_outcomes(tuple(points_of(spots, masked=False)), unplaced or round_.partial)
+    points = tuple(points_of(spots, masked=False))
+    outcomes = possible_outcomes(points, unplaced or round_.partial, round_.chooses)
     code, values = _winner_difference(declared, outcomes)
     for name, said, by_cards in (
         ("player_pair", declared.player_pair, _is_pair(spots, 0)),
@@ -114,22 +116,28 @@ def _is_pair(spots: Sequence[DrawnCard | None], side: int) -> bool | None:
 def possible_outcomes(
     points: tuple[int | None, ...],
     partial: bool,  # noqa: FBT001 - a cache key
+    chooses: bool = False,  # noqa: FBT001, FBT002 - a cache key
 ) -> frozenset[Outcome]:
     """
     Return the outcomes that the cards of a round permit; all if no lawful coup fits the cards.
 
-    `points` and `partial` are as in `card_due`.
+    `points` and `partial` are as in `card_due`; `chooses`: the Player may draw or stand on 5.
     """
-    return frozenset(_lawful_outcomes(points, partial=partial)) or _ALL_OUTCOMES
+    return frozenset(_lawful_outcomes(points, partial=partial, chooses=chooses)) or _ALL_OUTCOMES
 
 
-def _lawful_outcomes(points: Sequence[int | None], *, partial: bool) -> Iterator[Outcome]:
+def _lawful_outcomes(
+    points: Sequence[int | None], *, partial: bool, chooses: bool
+) -> Iterator[Outcome]:
     player_third, banker_third = points[P3_SPOT], points[B3_SPOT]
     for player in _two_card_totals(points[0], points[2]):
         for banker in _two_card_totals(points[1], points[3]):
             natural = is_natural(player, banker)
             draws = not natural and player_draws(player)
-            for third in _third_card_points(player_third, draws=draws, partial=partial):
+            thirds = list(_third_card_points(player_third, draws=draws, partial=partial))
+            if draws and chooses and player == PLAYER_CHOICE and player_third is None:
+                thirds.append(None)
+            for third in thirds:
                 draws = not natural and banker_draws(banker, third)
                 for last in _third_card_points(banker_third, draws=draws, partial=partial):
                     yield Outcome.of_totals(

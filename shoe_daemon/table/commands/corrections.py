@@ -72,7 +72,7 @@ def _edit_face(context: TableContext, round_: Round, card: DrawnCard, face: Card
     card.face = face
     round_.changed()
     _take_up_excess_cards(context, round_)
-    if round_.is_missing and not round_.doubts and round_.is_complete:
+    if round_.is_missing and not round_.doubts and round_.may_end:
         round_.end = DECLARED if round_.over else None
     publish.commit(context, round_, edited=card)
     if round_.phase:

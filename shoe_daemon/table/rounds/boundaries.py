@@ -56,7 +56,7 @@ def _apply_declared_result(context: TableContext, round_: Round, obs: Result) ->
         publish.commit(context, round_, cards_only=True)
         attribute.place_unread_card(context, round_)
     due = round_.known.due
-    if not round_.doubts and due.spot is not None:
+    if not round_.doubts and due.needs_card:
         # Compared if a correction shows that no card is missing.
         publish.commit(context, round_, cards_only=True)
         checker.resync_at_boundary(context)
@@ -112,7 +112,7 @@ def clear_table(context: TableContext, source: str | None) -> None:
 def _is_unpublished(context: TableContext, round_: Round) -> bool:
     if any(held.number == round_.number for held in context.state.held):
         return True
-    return round_.is_complete and round_.awaits_faces
+    return round_.may_end and round_.awaits_faces
 
 
 def close_betting(context: TableContext) -> None:
@@ -143,7 +143,7 @@ def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) 
     round_ = lifecycle.in_progress(context)
     if round_ is not None:
         attribute.place_unread_card(context, round_)
-        if not round_.doubts and round_.known.due.spot is not None:
+        if not round_.doubts and round_.known.due.needs_card:
             lifecycle.reveal_faces(context, round_)
             publish.commit(context, round_, cards_only=True)
             checker.resync_at_boundary(context, drawing=drawing)
@@ -156,7 +156,11 @@ def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) 
 def confirm_result(context: TableContext) -> None:
     """End the round by the dealer's button, with the known cards."""
     round_ = lifecycle.in_progress(context)
-    if round_ is not None and (round_.doubts or not round_.known.due.known):
+    if round_ is not None and round_.known.due.choice:
+        attribute.place_unread_card(context, round_)
+    if round_ is not None and (
+        round_.doubts or not (round_.known.due.known or round_.known.due.needs_card)
+    ):
         lifecycle.end_round(context, round_)
     _apply_boundary(context, "missing_at_confirmation")
 
@@ -228,7 +232,7 @@ def apply_new_shoe(context: TableContext, left: int | None = None) -> None:
     """Put a new shoe on the table; `left` cards were counted in the previous one."""
     round_ = lifecycle.in_progress(context)
     if round_ is not None:
-        _end_or_reset(context, round_, whole=round_.is_complete)
+        _end_or_reset(context, round_, whole=round_.may_end)
     status.resync_readers(context)
     shoe_lifecycle.start_shoe(context, announced=True, left=left)
 

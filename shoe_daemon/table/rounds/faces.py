@@ -248,7 +248,7 @@ def _is_previous_card(context: TableContext, slot: Slot, face: Card) -> bool:
 
 def _is_next_first_card(round_: Round, slot: Slot) -> bool:
     # A first card that differs from the first card of a complete round.
-    return slot is Slot.P1 and round_.is_complete
+    return slot is Slot.P1 and round_.may_end
 
 
 def _compare_slot(context: TableContext, round_: Round, slot: Slot, face: Card) -> None:

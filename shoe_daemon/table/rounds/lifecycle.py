@@ -41,7 +41,12 @@ def begin_round(context: TableContext, doubts: Doubt = Doubt.NONE) -> Round:
     if state.round is not None and state.round.cause is None:
         state.past_rounds.append(PastRound.of(state.round))
         del state.past_rounds[:-MAX_PLAYED_ROUNDS]
-    round_ = Round(shoe.begun + 1, state.next_kind, doubts=int(doubts))
+    round_ = Round(
+        shoe.begun + 1,
+        state.next_kind,
+        doubts=int(doubts),
+        chooses=context.house.player_chooses,
+    )
     state.round, state.quiet_at, state.next_kind = round_, None, _NORMAL_KIND
     state.unread_pending = False
     context.in_round = True
@@ -140,7 +145,7 @@ def abort_round(context: TableContext, round_: Round, cause: str, *, rest: bool 
 
 def end_or_abort_round(context: TableContext, round_: Round) -> None:
     """End a round because another begins; abort it if it has no result."""
-    if round_.finished or (not round_.doubts and round_.is_complete):
+    if round_.finished or (not round_.doubts and round_.may_end):
         end_round(context, round_)
     else:
         abort_round(context, round_, "restart" if round_.doubts & Doubt.RESTART else "new_round")
@@ -150,6 +155,8 @@ def close_round(context: TableContext, round_: Round, *, rest: bool = False) -> 
     """End a round as its facts say; `rest` as in `abort_round`."""
     state = context.state
     round_.phase = Phase.REST if rest else Phase.ENDED
+    if round_.chooses:
+        round_.changed()
     publish.commit(context, round_, closing=True)
     checker.record_hidden_cards(context, round_)
     context.in_round = False

@@ -83,4 +83,6 @@ def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
 def _next_spot(round_: Round) -> int | None:
     """Return the spot that is due in the coup of a round, its rest included; None if none is."""
     rest = [DrawnCard(card.face, unread=card.unread) for card in round_.rest]
-    return interpret([*round_.drawn, *rest], masked=False, partial=False).due.spot
+    return interpret(
+        [*round_.drawn, *rest], masked=False, partial=False, on_five=round_.on_five
+    ).due.spot
