@@ -1,4 +1,4 @@
-"""The containers of packaging/container: their files agree, and the demo runs (make test-containers)."""
+"""The containers: their files agree; `make test-containers` runs the demo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoe_daemon.config.table import load_config
 from shoe_daemon.display.config import load_display
 from tests.brokers import wait_for
 from tests.packaging.conftest import ROOT
-from tools.build_deb import locked_wheels
+from tools.build_deb import WORK, locked_wheels
 
 FOLDER = ROOT / "packaging/container"
 CONTAINERFILE = (FOLDER / "Containerfile").read_text(encoding="utf-8")
@@ -36,9 +36,7 @@ in_containers = pytest.mark.skipif(
 
 def installed(root: Path) -> Path:
     """Run the installation of the demo's stage below a folder, and return its /etc."""
-    (command,) = re.findall(
-        r"^RUN (mkdir /demo.*?[^\\])$", CONTAINERFILE, re.DOTALL | re.MULTILINE
-    )
+    (command,) = re.findall(r"(?ms)^RUN (mkdir /demo.*?[^\\])$", CONTAINERFILE)
     script = command.replace("/demo", str(root / "demo")).replace(STATE, str(root))
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(["sh", "-ec", script], check=True, env={**os.environ, "PATH": path})
@@ -54,10 +52,8 @@ def test_what_compose_names_is_what_the_image_installs(
     display = load_display(etc / "shoe-daemon/display.toml")
     (shoe,) = re.findall(r"simulate angel-eye-ii --listen (\S+)", COMPOSE)
     assert table.config.reader[0].port == f"socket://{shoe}"
-    named = re.findall(r"find (\S+)", COMPOSE)
-    assert [table.config.metrics.health_file] == [
-        str(tmp_path / Path(each).name) for each in named
-    ]
+    (watched,) = re.findall(r"find (\S+)", COMPOSE)
+    assert table.config.metrics.health_file == watched.replace(STATE, str(tmp_path))
     (published,) = re.findall(r'ports: \["127\.0\.0\.1:(\d+):(\d+)"\]', COMPOSE)
     assert set(published) == set(re.findall(r"--listen 0\.0\.0\.0:(\d+)", COMPOSE))
     assert set(re.findall(r"http://127\.0\.0\.1:(\d+)/", COMPOSE)) == set(published)
@@ -92,6 +88,7 @@ def compose(tmp_path: Path) -> Iterator[list[str | Path]]:
             pytest.skip(f"{program} is missing: apt-get install {program}")
     if subprocess.run(["podman", "image", "exists", BASE], check=False).returncode:
         pytest.skip(f"no image {BASE}: podman pull it, or BASE=IMAGE make test-containers")
+    WORK.mkdir(parents=True, exist_ok=True)
     wheels = locked_wheels("requirements.lock", "amd64")[0].parent
     pip = tmp_path / "pip.conf"
     pip.write_text("[global]\nno-index = true\nfind-links = /wheels\n")
@@ -100,7 +97,7 @@ def compose(tmp_path: Path) -> Iterator[list[str | Path]]:
         *("-v", f"{wheels}:/wheels:ro", "-v", f"{pip}:/etc/pip.conf:ro"),
         *("-f", FOLDER / "Containerfile", "."),
     )
-    command = ["podman-compose", "-p", PROJECT, "-f", FOLDER / "compose.yaml"]
+    command: list[str | Path] = ["podman-compose", "-p", PROJECT, "-f", FOLDER / "compose.yaml"]
     yield command
     run(*command, "down", "--volumes")
 
