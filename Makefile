@@ -4,7 +4,8 @@
 # make test   every promise, in minutes; `make test-fast` the pure tests, in under a minute;
 #             `make test-all` every promise at full volume
 # make test-machine   the packages on a virtual machine: 20 to 40 minutes on two processors
-# make test-trees    the packages on each distribution and processor
+# make test-trees    the packages on each distribution and processor; `make test-containers` the demo
+#             of packaging/container
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
 # make generate  all files that follow from a house, a wager, an irregularity, a message or a word
 # make check  lint, format, types, and which room imports which
@@ -86,6 +87,12 @@ test-machine: venv
 test-trees: export TEST_TREES = 1
 test-trees: venv
 	$(BIN)/pytest -v -s -n 0 tests/packaging/test_trees.py $(ARGS)
+
+# The demo of packaging/container, with podman: minutes. BASE=IMAGE names another base image.
+.PHONY: test-containers
+test-containers: export TEST_CONTAINERS = 1
+test-containers: venv
+	$(BIN)/pytest -v -s -n 0 tests/packaging/test_containers.py $(ARGS)
 
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
 .PHONY: golden golden-write

@@ -110,7 +110,7 @@ def commit_time() -> int:
 def stage_daemon(root: Path, processor: str) -> None:
     """Lay out the files of `shoe-daemon`, the weights of the recogniser still among them."""
     _make_environment(root)
-    for wheel in (*_locked_wheels("requirements.lock", processor), _project_wheel()):
+    for wheel in (*locked_wheels("requirements.lock", processor), _project_wheel()):
         _unpack(wheel, root / SITE_PACKAGES)
     _install_system_files(root)
     _generate_from_commands(root)
@@ -119,7 +119,7 @@ def stage_daemon(root: Path, processor: str) -> None:
 
 def stage_camera(root: Path, daemon: Path, processor: str) -> None:
     """Lay out the files of `shoe-daemon-camera`; the weights move here from the daemon."""
-    for wheel in _locked_wheels("requirements-camera.lock", processor):
+    for wheel in locked_wheels("requirements-camera.lock", processor):
         _unpack(wheel, root / SITE_PACKAGES)
     weights = root / WEIGHTS
     weights.parent.mkdir(parents=True)
@@ -143,7 +143,7 @@ def _make_environment(root: Path) -> None:
     launcher.chmod(0o755)
 
 
-def _locked_wheels(lock_name: str, processor: str) -> list[Path]:
+def locked_wheels(lock_name: str, processor: str) -> list[Path]:
     """Return the wheels of a lock; they are downloaded once for each content of the lock."""
     lock = PACKAGING / lock_name
     cache = WORK / f"wheels-{processor}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"

@@ -185,6 +185,7 @@ class HttpApp:
                 Logins("pins", proxies, guessable=True),
                 behind_proxy=self._settings.pit.behind_proxy,
                 refuses_pins=setup.refuses_pins,
+                allow_plain_pins=self._settings.orders.allow_plain_pins,
                 find_table=self._find_table,
             )
 

@@ -112,6 +112,7 @@ class OrderRoutes:
         logins: Checks their PINs.
         behind_proxy: A reverse proxy passes requests on.
         refuses_pins: A PIN would go to the broker over a network without TLS.
+        allow_plain_pins: Pages without TLS take PINs too.
         find_table: Returns site and table of a table's key; None for an unknown one.
     """
 
@@ -123,12 +124,13 @@ class OrderRoutes:
         *,
         behind_proxy: bool,
         refuses_pins: bool = False,
+        allow_plain_pins: bool = False,
         find_table: Callable[[str], tuple[str, str] | None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._operators, self._mqtt = operators, mqtt
         self._behind_proxy, self._find_table = behind_proxy, find_table
-        self._refuses_pins = refuses_pins
+        self._refuses_pins, self._allow_plain_pins = refuses_pins, allow_plain_pins
         self._sessions, self._monotonic = OperatorSessions(monotonic), monotonic
         self._logins = logins
         self._senders = ThreadPoolExecutor(MAX_COMMANDS, "commands")
@@ -303,7 +305,7 @@ class OrderRoutes:
 
     def _check_connection(self, request: Request) -> None:
         """A PIN over a network without TLS would be readable for everybody on it."""
-        if self._is_encrypted(request):
+        if self._allow_plain_pins or self._is_encrypted(request):
             return
         direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
         host = host_name(request.headers.get("host", ""))

@@ -82,8 +82,8 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             among the unit's credentials first, then beside the configuration.
         username: The account at the broker that sends commands; None for that of ``[mqtt]``.
         password_file: The first line is the password of `username`.
-        allow_plain_pins: PINs are sent to a broker over a network without TLS, where others can
-            read them: for laboratories.
+        allow_plain_pins: Pages take PINs, and a broker gets them, over a network without TLS,
+            where others can read them: for laboratories.
         broker: For command lines: host and port; None for the display's own broker, or, where
             that is on loopback, for the host of the page's address.
         config: For command lines: a file with a section ``[mqtt]``, which replaces all other

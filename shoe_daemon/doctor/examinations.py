@@ -133,12 +133,15 @@ def _check_pages(setup: DisplaySetup) -> Iterator[Finding]:
     """Check that browsers on other computers can log in: only over TLS."""
     display = setup.config.display
     is_own = is_loopback(parse_listen(display.listen)[0])
-    if not (setup.tls or display.pit.behind_proxy or is_own):
-        text = (
-            "no page of another computer takes a PIN, because it is not encrypted: set up "
-            "[display.tls], or a proxy with TLS"
-        )
-        yield Finding("orders", "bad", text)
+    if setup.tls or display.pit.behind_proxy or is_own:
+        return
+    text = (
+        "no page of another computer takes a PIN, because it is not encrypted: set up "
+        "[display.tls], or a proxy with TLS"
+    )
+    if display.orders.allow_plain_pins:
+        text = "others on the network can read the PINs: set up [display.tls] (allow_plain_pins)"
+    yield Finding("orders", "bad", text)
 
 
 def examine_notify(setup: NotifySetup) -> Iterator[Finding]:

@@ -147,9 +147,10 @@ def test_doctor_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert fault.startswith("others on the network can read the PINs")
         assert find(text.replace("127.1", "127.0.0.1")) == []
         assert find(text.replace(PLAIN, f"{PLAIN}[mqtt.tls]\n")) == []
-    (fault,) = of_display(
-        DISPLAY.replace("127.1", "localhost").replace(
-            "[display.orders]", "[display]\nlisten = '0.0.0.0:0'\n[display.orders]"
-        )
+    pages = DISPLAY.replace("127.1", "localhost").replace(
+        "[display.orders]", "[display]\nlisten = '0.0.0.0:0'\n[display.orders]"
     )
+    (fault,) = of_display(pages)
     assert "set up [display.tls], or a proxy with TLS" in fault
+    (fault,) = of_display(pages + allowed)
+    assert fault.startswith("others on the network can read the PINs")

@@ -515,6 +515,18 @@ def test_boards_stay_on_http_beside_a_pit_on_https(tmp_path: Path) -> None:
         assert told(desk.log_in(Host=host))["code"] == "plain_http"
 
 
+def test_in_a_laboratory_pages_without_tls_take_pins(tmp_path: Path) -> None:
+    (tmp_path / "operators.toml").write_text(OPERATORS)
+    text = (
+        '[display]\nhosts = ["board.casino.example"]\n'
+        '[display.orders]\noperators_file = "operators.toml"\nallow_plain_pins = true\n'
+    )
+    with Display(tmp_path, free_port(), text) as display:
+        desk = Desk(display, "hall.table-1")
+        desk.origin = "http://board.casino.example"
+        assert desk.log_in(Host="board.casino.example").status == 200
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
