@@ -20,7 +20,7 @@ from paho.mqtt import client as paho
 from shoe_daemon.demo.supervisor import AutoSupervisor, Case, Order
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.commands import Reply, decode_reply
-from shoe_daemon.mqtt.connection import create_client
+from shoe_daemon.mqtt.connection import create_client, leave
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, decode_event
@@ -68,14 +68,6 @@ class DemoClient(ABC):
     @abstractmethod
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:
         """Process a message, on paho's thread."""
-
-
-def leave(client: paho.Client) -> None:
-    """Disconnect from the broker, and wait for the end of the client's thread."""
-    client.disconnect()
-    # paho fails if the thread ends by itself at the same time.
-    with contextlib.suppress(AttributeError):
-        client.loop_stop()
 
 
 class Subscriber(DemoClient):
