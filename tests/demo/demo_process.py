@@ -14,15 +14,22 @@ from typing import Any, NamedTuple, Self
 
 from tests.brokers import PATIENCE, free_port, wait_for
 
-__all__ = ["LONGEST", "Done", "Terminal", "children_of", "environment", "run", "start"]
+__all__ = [
+    "LONGEST",
+    "Done",
+    "Terminal",
+    "children_of",
+    "environment",
+    "own_ports",
+    "run",
+    "start",
+]
 
 LONGEST = 200.0
 """Seconds after which a demo that should have ended counts as hanging."""
 
 COMMAND = (sys.executable, "-m", "shoe_daemon", "demo")
 
-# Two processes take longer to start than one: tests that are about the board ask for it.
-WITHOUT_BOARD = ("--no-board",)
 
 # Like a shell: has the terminal, starts the demo on it, and says how it ended. It stays, for
 # when the one who has a terminal goes, what nobody has read of it goes too.
@@ -58,13 +65,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
+def own_ports() -> tuple[str, ...]:
+    """Return free ports: two demos that start at once may both find the usual ones free."""
+    return "--port", str(free_port()), "--board-port", str(free_port())
+
+
 def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]:  # noqa: ANN401
     """Start a demo without a terminal, on a port that is free unless one is named."""
-    more_options: tuple[str, ...] = () if "--board" in arguments else WITHOUT_BOARD
-    if "--port" not in arguments:
-        more_options += ("--port", str(free_port()))
+    ports = own_ports() if "--port" not in arguments else ()
     return subprocess.Popen(
-        [*COMMAND, *more_options, *arguments],
+        [*COMMAND, *ports, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -103,7 +113,7 @@ class Terminal:
         termios.tcsetwinsize(self._slave, (rows, columns))
         self.before = termios.tcgetattr(self._slave)
         self._bytes = bytearray()
-        command = command or (*COMMAND, *WITHOUT_BOARD, "--port", str(free_port()))
+        command = command or (*COMMAND, *own_ports())
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SHELL, *command, *arguments],
             stdin=self._slave,
