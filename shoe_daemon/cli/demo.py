@@ -114,8 +114,10 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     (mosquitto where it is installed) are processes on loopback, as at a table. The dealer waits
     for a decision when something goes wrong: yours on the pit's page, or a script's.
     """
+    click.echo("A table, its broker and its pages start")
     import_structlog_alone()
-    modules = ("amqtt", "rich", "starlette", "uvicorn", "argon2")
+    # `display` names what it needs itself; amqtt is for computers without mosquitto.
+    modules = ("rich", "argon2")
     require_modules(modules, "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'")
     faults = tuple(map(Fault, wishes.pop("faults")))
     if wishes["camera"]:

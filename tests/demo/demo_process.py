@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
+import socket
 import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from tests.brokers import PATIENCE, free_port, wait_for
 
@@ -19,7 +23,9 @@ __all__ = [
     "Done",
     "Terminal",
     "children_of",
+    "demo",
     "environment",
+    "listens",
     "own_ports",
     "run",
     "start",
@@ -83,6 +89,30 @@ def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]: 
         cwd=folder,
         **more,
     )
+
+
+@contextmanager
+def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """Run a demo; give it, and the rows of its introduction."""
+    process = start(folder, *arguments)
+    try:
+        assert process.stdout is not None
+        rows: dict[str, str] = {}
+        while not (line := process.stdout.readline()).startswith("Ctrl-C"):
+            assert line, process.communicate()
+            name, _, text = line.partition(":")
+            rows[name] = text.strip()
+        yield process, rows
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=PATIENCE)
+
+
+def listens(url: str) -> bool:
+    """Tell whether a display accepts connections."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", urlsplit(url).port or 0)) == 0
 
 
 def children_of(process: int) -> list[int]:

@@ -79,7 +79,7 @@ class Person:
         self._send("rule", irregularity=data["id"], action=chosen["action"], **fields)
 
     def _send(self, verb: str, **fields: object) -> None:
-        order = {
+        order: dict[str, object] = {
             "id": f"person-{next(self._numbers)}",
             "operator": PERSON,
             "pin": PIN,
