@@ -27,7 +27,7 @@ from bench.harness import (
     wait_for,
 )
 from bench.simulated_mqtt_messages import SITE, TABLE, Message, Step, simulated_steps, status
-from shoe_daemon.demo.clients import leave
+from shoe_daemon.mqtt.connection import leave
 
 __all__ = ["StatePublisher", "measure_paint_latency"]
 

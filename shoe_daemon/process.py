@@ -14,6 +14,9 @@ from typing import Final
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
+TERMINAL_ENDS: Final = (*_STOP_SIGNALS, signal.SIGHUP)
+"""Ctrl-C, a service stop, and a closed terminal."""
+
 _STDOUT: Final = 1
 _STDOUT_TIMEOUT_S: Final = 1.0
 """When a stop is requested, a stdout that is blocked for longer is discarded."""

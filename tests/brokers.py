@@ -31,7 +31,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.demo.clients import leave
+from shoe_daemon.mqtt.connection import leave
 
 __all__ = [
     "PATIENCE",

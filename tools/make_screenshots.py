@@ -34,6 +34,7 @@ from tests.brokers import Listener, free_port, wait_for
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
 from tests.browser.test_notifications import RECORDER
+from tests.demo.demo_process import demo, listens
 from tests.display.display_process import Display
 from tests.display.test_history_pages import CONFIG, fill
 from tests.notify.test_failures_in_the_pit import TOPIC as NOTIFIER_TOPIC
@@ -105,8 +106,27 @@ def main() -> None:
             (place / "operators.toml").write_text(_OPERATORS.format(pin=hash_pin(_PIN)))
             with set_stage(place, text) as stage:
                 take(stage, browser, house)
+        _demo(Path(folder), browser)
         _shift(Path(folder), browser)
         _log(Path(folder) / "log", browser)
+
+
+def _demo(folder: Path, browser: Browser) -> None:
+    """Take the pages of the demo, which waits for a decision about a card too many."""
+    words = ("--fault", "overdraw", "--fault-rate", "1", "--seed", "12", "--decide-after", "600")
+    with (
+        demo(folder, *words) as (_, rows),
+        watch(browser, device_scale_factor=1, reduced_motion="reduce") as watched,
+    ):
+        page = watched.page
+        wait_for(lambda: listens(rows["Pit"]), "the display")
+        decide = rows["Decide"].partition(" as ")[0]
+        page.goto(decide)
+        page.locator("#alerts-list > article").first.wait_for()
+        for name, url in (("board", rows["Board"]), ("pit", decide), ("dealer", rows["Dealer"])):
+            page.goto(url)
+            for size in ("small", "phone"):
+                _take(page, f"demo-{name}-{size}", SIZES[size])
 
 
 def _log(folder: Path, browser: Browser) -> None:

@@ -7,36 +7,46 @@ Makes the pictures of boards in a terminal, in docs/pictures.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.style import Style
 
 from drivers.simulators.angel_eye import Mode, Settings
-from shoe_daemon.demo.view import draw
+from drivers.simulators.shoe import Excess, Fault
+from shoe_daemon.demo.notes import Told, note_rows
+from shoe_daemon.demo.parts import links_of
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS
 from shoe_daemon.display.terminal.board import TableView, board
 from shoe_daemon.display.terminal.road_layout import scoreboard
 from shoe_daemon.display.terminal.screen import render_rows
-from shoe_daemon.display.terminal.text import Part
 from shoe_daemon.game import LeadingTies, Outcome, Slot, build_roads, parse_sequence
 from shoe_daemon.table import PublicTable
-from tests.demo.sample_table import SampleTable, showpiece
+from tests.display.sample_table import SampleTable
 
 __all__ = ["to_svg"]
 
 PICTURES: Final = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 
-_DEMO_SIZE: Final = (100, 38)
+_DEMO_SIZE: Final = (100, 30)
 _WATCH_SIZE: Final = (100, 34)
 _ROADS_WIDTH: Final = 80
 
+_SHOWPIECE: Final = Settings(
+    mode=Mode.OPEN,
+    rounds=80,
+    warm_up=40,
+    seed=108,
+    faults=(Fault.OVERDRAW,),
+    fault_rate=0.5,
+    excess=Excess.BURNED,
+)
 _ROUNDS: Final = 62
 _LIMITS: Final = {"player": "25-5000", "banker": "25-5000", "tie": "5-500"}
 _SHELL: Final = Style(color="#d4d4d4", bgcolor="#1e1e1e")
@@ -69,10 +79,10 @@ _CLIPPING: Final = re.compile(' clip-path="[^"]*"')
 
 def main() -> None:
     """Draw all pictures."""
-    watched, demo = board(_watched(), *_WATCH_SIZE), draw(showpiece(), *_DEMO_SIZE)
+    watched, demo = board(_watched(), *_WATCH_SIZE), board(_demo(), *_DEMO_SIZE)
     drawn = build_roads(parse_sequence(_SHOE))
     scores, width = scoreboard(drawn, LeadingTies.MERGE, LETTERS, _ROADS_WIDTH)
-    shell = [scores._replace(style=_SHELL)]
+    shell = Padding(scores, 0, style=_SHELL)
     height = len(render_rows(shell, width))
     for name, svg in (
         ("demo", to_svg(demo, _DEMO_SIZE)),
@@ -83,13 +93,13 @@ def main() -> None:
 
 
 def to_svg(
-    parts: Iterable[Part], size: tuple[int, int], background: Style = appearance.RAIL
+    picture: RenderableType, size: tuple[int, int], background: Style = appearance.RAIL
 ) -> str:
-    """Draw parts as SVG, without fonts or styles from elsewhere."""
+    """Draw a picture as SVG, without fonts or styles from elsewhere."""
     console = Console(
         record=True, width=size[0], height=size[1], file=StringIO(), color_system="truecolor"
     )
-    for row in render_rows(parts, size[0]):
+    for row in render_rows(picture, *size):
         console.print(Segments([*row, Segment.line()]), end="")
     colour = background.bgcolor.name if background.bgcolor else ""
     width, height = (
@@ -104,13 +114,26 @@ def to_svg(
     return _CLIPPING.sub("", svg)
 
 
+def _demo() -> TableView:
+    """Return a moment of the demo: a card too many."""
+    sample = SampleTable("punto-banco", "fr_2007")
+    moments = (
+        sample.view("table-1", "127.0.0.1:1883")
+        for table in sample.boards(_SHOWPIECE)
+        if table.alerts
+    )
+    view = next(moments)
+    told = Told(links_of("http://127.0.0.1:8080"), sample.on_table, 24)
+    return replace(view, notes=note_rows(told, view.state, _DEMO_SIZE[0] - 2))
+
+
 def _watched() -> TableView:
     """Return the last moment of a shoe when a hand won with all six cards."""
     sample = SampleTable("curator", "us_nj_pa")
     moments = (
         sample.view("table-7", "127.0.0.1:1883")
         for board in sample.boards(Settings(mode=Mode.OPEN, rounds=_ROUNDS, seed=11))
-        if _is_won(board.table)
+        if _is_won(board)
     )
     *_, view = moments
     state = view.state

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from drivers.simulators.angel_eye import Mode
+from drivers.simulators.lines import PtyLine
 from drivers.simulators.shoe import Fault
 from shoe_daemon.config.sections import Config, JournalSettings, ReaderSettings, TableSettings
 from shoe_daemon.config.table import set_up
-from shoe_daemon.demo.clients import SupervisorClient
-from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
-from shoe_daemon.demo.display import end_child, start_child
+from shoe_daemon.demo.client import SupervisorClient
+from shoe_daemon.demo.dealer import Dealer
+from shoe_daemon.demo.parts import start_command
 from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.summary import ResultCheck
 from shoe_daemon.demo.supervisor import AutoSupervisor
 from shoe_daemon.logs import configure_logging
 from shoe_daemon.mqtt.settings import MqttSettings
@@ -74,26 +74,18 @@ def dealt(wish: Wish) -> Iterator[Daemon]:
         fault_rate=wish.fault_rate,
     )
     with ExitStack() as parts:
-        line = CountingLine()
+        line = PtyLine()
         parts.callback(line.close)
         setup = set_up(_configuration(wish, settings, line.address), wish.folder)
         daemon = Daemon(setup)
-        conditions = WaitConditions(
-            lambda: daemon.readers[0].ages.link is not None,
-            lambda: daemon.is_idle and not supervisor.busy,
+        supervisor = SupervisorClient(
+            MqttSettings(host=wish.broker[0], port=wish.broker[1]),
+            Topics(SITE, setup.config.table.id),
+            AutoSupervisor(lambda: dealer.on_table),
+            decide_after=_THINKS / wish.speed,
         )
-        dealer = Dealer(
-            shoe_of(settings, house_of(settings)), line, wish.speed, ResultCheck(), conditions
-        )
-        supervisor = parts.enter_context(
-            SupervisorClient(
-                wish.broker,
-                Topics(SITE, setup.config.table.id),
-                AutoSupervisor(lambda: dealer.on_table),
-                decision_s=_THINKS / wish.speed,
-                on_answer=lambda _said: None,
-            )
-        )
+        dealer = Dealer(shoe_of(settings, house_of(settings)), line, wish.speed, supervisor)
+        parts.enter_context(supervisor)
         parts.enter_context(_running(daemon))
         parts.enter_context(dealer)
         yield daemon
@@ -152,7 +144,7 @@ def main(arguments: list[str]) -> int:
             parts.enter_context(dealt(wish))
         if wanted.display is not None:
             show = ("display", "--broker", wanted.broker, "--listen", wanted.display)
-            parts.callback(end_child, start_child(*show))
+            parts.callback(start_command("the display", None, *show).end)
         print(f"{wanted.tables} tables at {wanted.broker}, site {SITE}; Ctrl-C ends it")
         while not stopping.wait(_LOOK_EVERY):
             pass

@@ -31,7 +31,7 @@ from drivers.simulators.camera.settings import Settings, Station
 from drivers.simulators.shoe import DealtRound
 from shoe_daemon.config.sections import Config, ReaderSettings, TableSettings
 from shoe_daemon.config.table import Setup, set_up
-from shoe_daemon.demo.clients import leave
+from shoe_daemon.mqtt.connection import leave
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon

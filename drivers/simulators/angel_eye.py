@@ -309,6 +309,8 @@ class SimulatedTable:
 
     def _next_fault(self, cards: tuple[Placed, ...]) -> Fault | None:
         chance = self._fault_rng
+        if self._shoe_number == 1 and self._round_number <= self._settings.warm_up:
+            return None
         if self._settings.faults and chance.random() < self._settings.fault_rate:
             self._waiting.append(chance.choice(self._settings.faults))
         for fault in self._waiting:

@@ -62,6 +62,7 @@ class Dealing(Struct, frozen=True, kw_only=True):
         cut_behind: Cards behind the cut card, 14 or more.
         last_rounds: Rounds after the round of the cut card.
         burn: The cards burned from a new shoe.
+        warm_up: First rounds of the first shoe, which are dealt without faults.
     """
 
     decks: Annotated[int, Meta(ge=1, le=12)] = 8
@@ -74,6 +75,7 @@ class Dealing(Struct, frozen=True, kw_only=True):
     cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
     last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
     burn: Burn = Burn(mode="first_card")
+    warm_up: Annotated[int, Meta(ge=0)] = 0
 
     @property
     def dealing(self) -> dict[str, Any]:

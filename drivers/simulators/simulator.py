@@ -104,10 +104,12 @@ class Pace(Struct, frozen=True):
     Attributes:
         speed: Multiple of real time; 0 as fast as the reader accepts.
         copies: Copies of each report, 1 or more.
+        warm_up: First rounds, which are played as at speed 0.
     """
 
     speed: float = 1.0
     copies: int = COPIES
+    warm_up: int = 0
 
 
 def play(scenes: Iterable[Scene], line: Line, pace: Pace, stopping: Event) -> Iterator[Scene]:
@@ -119,7 +121,11 @@ def play(scenes: Iterable[Scene], line: Line, pace: Pace, stopping: Event) -> It
     """
     player = _Player(line, pace, stopping)
     player.wait_for_listener()
+    rounds, last = 0, None
     for scene in scenes:
+        if scene.round is not None and scene.round is not last:
+            rounds, last = rounds + 1, scene.round
+        player.at_once = not pace.speed or rounds <= pace.warm_up != 0
         for step in scene.steps:
             player.perform(step)
             if stopping.is_set():
@@ -134,6 +140,7 @@ class _Player:
         self._pace = pace
         self._stopping = stopping
         self._began: float | None = None
+        self.at_once = False
 
     def perform(self, step: Step) -> None:
         """Perform one step at its time."""
@@ -141,7 +148,7 @@ class _Player:
             self._unplug(step)
         for at, data in step.writes(self._pace.copies):
             self._wait_until(at)
-            if not self._pace.speed and not self._line.is_open():
+            if self.at_once and not self._line.is_open():
                 self.wait_for_listener()
             self._line.send(data, self._stopping)
 
@@ -154,14 +161,14 @@ class _Player:
         self._wait_until(step.at)
         self._line.drain(self._stopping)
         self._line.unplug()
-        if self._pace.speed:
-            self._wait_until(step.at + step.unplugged)
-        else:
+        if self.at_once:
             self._stopping.wait(_MIN_UNPLUG_S)
+        else:
+            self._wait_until(step.at + step.unplugged)
         self._line.plug()
 
     def _wait_until(self, at: float) -> None:
-        if not self._pace.speed:
+        if self.at_once:
             return
         now = time.monotonic()
         if self._began is None:

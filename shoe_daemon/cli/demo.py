@@ -17,12 +17,18 @@ from shoe_daemon.cli.options import (
 )
 
 _DEFAULT_FAULTS: Final = ("overdraw", "missed-draw", "unreadable", "noise")
-_FAULT_RATE: Final = 0.25
-_FAULT_RATE_ALL: Final = 0.4
+_HALF_A_SHOE: Final = 40
 
 
 @click.command("demo", short_help="Deal a simulated table and show it.")
-@click.option("--rounds", type=COUNT, help="Ends after so many.")
+@click.option("--rounds", type=COUNT, help="Ends after so many, besides those of --warm-up.")
+@click.option(
+    "--warm-up",
+    type=click.IntRange(min=0),
+    default=_HALF_A_SHOE,
+    metavar="ROUNDS",
+    help="So many rounds are dealt at once and without faults, before the pace.",
+)
 @click.option(
     "--speed",
     type=Number(min=0),
@@ -37,21 +43,15 @@ _FAULT_RATE_ALL: Final = 0.4
     "one shoe, and those that know no slots have only the faults `overdraw` and `unplug`.",
 )
 @click.option(
-    "--mode",
-    type=click.Choice(["open", "hidden"]),
-    default="open",
-    help="The shoe tells a face at each draw; or all with the result.",
-)
-@click.option(
     "--house",
     metavar="H",
-    default="seven-feathers",
+    default="punto-banco",
     help="Whose rules hold; see `rules list`, or a file ending in .toml.",
 )
 @click.option(
     "--policy",
     metavar="P",
-    default="us_nj_pa",
+    default="fr_2007",
     help="Whose procedure is proposed; see `rules policy --list`, or a file ending in .toml.",
 )
 @click.option(
@@ -66,23 +66,21 @@ _FAULT_RATE_ALL: Final = 0.4
     help="What may go wrong. Repeatable.",
 )
 @click.option(
-    "--faults",
-    "every_fault",
-    is_flag=True,
-    help=f"All of that may go wrong, and more often: --fault-rate {_FAULT_RATE_ALL}.",
-)
-@click.option(
     "--fault-rate",
     type=Number(0, 1),
-    help=f"The chance of each round that something does; 0 for never.  [default: {_FAULT_RATE}]",
+    default=0.25,
+    help="The chance of each round that something does; 0 for never.",
+)
+@click.option(
+    "--decide-after",
+    type=Number(min=0),
+    default=30.0,
+    metavar="SECONDS",
+    help="How long you have for a decision on the pit's page, before a script decides by the "
+    "policy.",
 )
 @click.option(
     "--port", type=PORT, default=1883, help="The broker's port; another one where it is busy."
-)
-@click.option(
-    "--board/--no-board",
-    default=True,
-    help="The board and the pit for browsers, where the extra `display` is installed.",
 )
 @click.option(
     "--board-port",
@@ -96,49 +94,38 @@ _FAULT_RATE_ALL: Final = 0.4
     help="A simulated camera reads the cards instead of the shoe; the table is dealt at its own "
     "pace.",
 )
-@click.option(
-    "--decide",
-    is_flag=True,
-    help="You are the supervisor: misdeals wait for you on the pit's page.",
-)
 @click.option("--plain", is_flag=True, help="Lines instead of a picture.")
 @click.option(
     "--debug",
     is_flag=True,
     help="Lines with what happens to each card: frames, observations, events, messages.",
 )
-@click.option("--keep", metavar="DIR", type=FOLDER, help="Leaves journal and log in this folder.")
+@click.option(
+    "--keep",
+    metavar="DIR",
+    type=FOLDER,
+    help="Leaves configurations, journal, the cards dealt and logs in this folder.",
+)
 def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     """
     Deal a simulated table and show it.
 
-    A simulated reader speaks its real protocol over its line; the
-    daemon reads it, checks every draw, keeps its journal, and publishes to an
-    MQTT broker inside this process, on loopback. When something goes wrong, a
-    scripted supervisor decides by the policy, with orders over MQTT.
+    A simulated reader speaks its real protocol over its line; `run`, `display` and a broker
+    (mosquitto where it is installed) are processes on loopback, as at a table. The dealer waits
+    for a decision when something goes wrong: yours on the pit's page, or a script's.
     """
+    click.echo("A table, its broker and its pages start")
     import_structlog_alone()
-    require_modules(
-        ("amqtt", "rich"), "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'"
-    )
-    from drivers.simulators.angel_eye import Mode
+    # `display` names what it needs itself; amqtt is for computers without mosquitto.
+    modules = ("rich", "argon2")
+    require_modules(modules, "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'")
+    faults = tuple(map(Fault, wishes.pop("faults")))
+    if wishes["camera"]:
+        faults = _camera_faults(faults)
     from shoe_daemon.demo.run import run_demo
     from shoe_daemon.demo.shoe import DemoSettings
 
-    named, every = wishes.pop("faults"), wishes.pop("every_fault")
-    faults = tuple(Fault) if every else tuple(map(Fault, named))
-    if wishes["camera"]:
-        faults = _camera_faults(faults)
-    if wishes["decide"]:
-        require_modules(
-            ("argon2", "starlette", "uvicorn"),
-            "--decide needs {}, an extra: pip install 'shoe-daemon[display,pins]'",
-        )
-        wishes["board"] = True
-    if wishes["fault_rate"] is None:
-        wishes["fault_rate"] = _FAULT_RATE_ALL if every else _FAULT_RATE
-    settings = DemoSettings(faults=faults, mode=Mode(wishes.pop("mode")), **wishes)
-    click.get_current_context().exit(run_demo(settings))
+    run_demo(DemoSettings(faults=faults, **wishes))
 
 
 def _camera_faults(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:

@@ -27,6 +27,7 @@ from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, StoredEvent
 from shoe_daemon.journal.reader import open_read_only
+from shoe_daemon.process import TERMINAL_ENDS, stop_on_signals
 from shoe_daemon.table import is_staff
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ def watch(table: str | None, *, once: bool, letters: bool, **given: Any) -> None
     elif not Screen.is_supported():
         raise UserError("watch: this is no terminal with UTF-8; expected one, or --once")
     else:
-        found = watch_live(feed, name, symbols)
+        with stop_on_signals(*TERMINAL_ENDS) as stopping:
+            found = watch_live(feed, name, symbols, lambda: not stopping.is_set())
     for line in found:
         click.echo(line)
 

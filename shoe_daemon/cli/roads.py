@@ -102,7 +102,7 @@ def _draw(drawn: Roads, ties: LeadingTies, symbols: Symbols) -> None:
     colours = has_colours()
     columns = shutil.get_terminal_size().columns
     picture, width = scoreboard(drawn, ties, symbols if colours else plain(symbols), columns)
-    rows = render_rows([picture], width)
+    rows = render_rows(picture, width)
     if colours:
         print_rows(rows)
     else:

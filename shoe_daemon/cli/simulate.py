@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from drivers.simulators.camera.scene import Shot
     from drivers.simulators.camera.settings import Settings as CameraSettings
     from drivers.simulators.lines import Line
+    from drivers.simulators.simulator import Pace
 
 _PORT_COUNT: Final = 65_536
 _SILENCE_US: Final = 60_000_000
@@ -98,6 +99,8 @@ def _reader_command(name: str) -> click.Command:
     if len(modes) > 1:
         params.insert(params.index(next(p for p in params if p.name == "decks")), mode)
     params.insert(params.index(next(p for p in params if p.name == "fault_rate")), fault)
+    if kind.ends_in_silence:
+        params = [p for p in params if p.name != "warm_up"]
     if not hasattr(kind, "scanned_decks"):
         params = [p for p in params if p.name != "scan_decks"]
     begin = "as soon as somebody opens the line"
@@ -135,6 +138,13 @@ _PORT: Final = click.Option(
     default=1.0,
     help="Multiple of real time; 0 is as fast as the other side reads.",
 )
+@click.option(
+    "--warm-up",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="ROUNDS",
+    help="So many rounds are dealt at once and without faults, before the real pace.",
+)
 @_ROUNDS
 @_SHOES
 @_DECKS
@@ -169,7 +179,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
     **settings: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     from drivers import create_driver
-    from drivers.simulators.simulator import find_simulator
+    from drivers.simulators.simulator import Pace, find_simulator
 
     if sum(where is not None for where in (link, listen, capture)) > 1:
         raise UserError("--link, --listen and --capture exclude one another")
@@ -192,7 +202,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
                 if port is None
                 else partial(simulator.open_line, port)
             )
-            _play_line(open_line, what, (speed, copies), ledger)
+            _play_line(open_line, what, Pace(speed, copies, wanted.warm_up), ledger)
 
 
 def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
@@ -220,16 +230,16 @@ def _line(link: Path | None, listen: str | None, settings: ShoeSettings) -> Line
 def _play_line(
     open_line: Callable[[], Line],
     what: _Dealt,
-    pace: tuple[float, int],
+    pace: Pace,
     ledger: _DealtLog,
 ) -> None:
-    from drivers.simulators.simulator import Pace, play
+    from drivers.simulators.simulator import play
 
     name, settings, _, scenes = what
     with stop_on_signals() as stopping, contextlib.closing(open_line()) as line:
         click.echo(f"port: {line.address}")
         click.echo(f"{name}, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
-        for scene in play(scenes, line, Pace(*pace), stopping):
+        for scene in play(scenes, line, pace, stopping):
             ledger.note(scene, aloud=True)
         ledger.sum_up()
 

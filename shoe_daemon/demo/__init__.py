@@ -1,8 +1,7 @@
 """
-The demo: a simulated shoe, the real daemon, a broker inside the process, and a live view.
+The demo: `run` and `display` as processes, a simulated shoe or camera, and the board of `watch`.
 
-`parts` starts the parts: `dealer` deals, `supervisor` decides irregularities and
-`clients` sends that, `display` serves browsers. `run` shows the table: `view`
-and `notice` draw a `view_model`. `summary` compares the published
-rounds with the cards dealt. Needs the extra `demo` (amqtt and rich).
+`parts` writes the folder and starts the processes; `dealer` deals and waits for decisions;
+`supervisor` decides by the policy, and `client` sends that where a person does not. `run`
+shows the table, with the rows of `notes`. Needs the extra `demo`.
 """

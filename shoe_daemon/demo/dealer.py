@@ -1,6 +1,6 @@
 """
 Threads that deal: from the simulated shoe, which reports on its line, or in front of a simulated
-camera.
+camera. Both wait while a decision is open.
 """
 
 from __future__ import annotations
@@ -8,121 +8,35 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, Self
 
+import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye import Scene, Settings, SimulatedAngelEye, Step
-from drivers.simulators.lines import Line, PtyLine
+from drivers.simulators.lines import Line
 from drivers.simulators.shoe import DealtRound, Fault
 from drivers.simulators.simulator import Pace, Simulator, play
-from shoe_daemon.config.sections import ReaderSettings
-from shoe_daemon.demo.display import HOST, free_port
-from shoe_daemon.demo.shoe import QUIET_S, shortened
-from shoe_daemon.demo.summary import ResultCheck
+from shoe_daemon.demo.client import SupervisorClient
+from shoe_daemon.demo.shoe import QUIET_S
 
 CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
 """Faults that a camera can see; the others concern serial lines."""
 
 _POLL_S: Final = 0.02
-_LOST_AFTER_S: Final = 5.0
 _NEEDS_SUPERVISOR: Final = frozenset(
     {Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE}
 )
 """Faults for which a dealer calls the supervisor."""
 
 _LAST_SILENCE_S: Final = 2 * QUIET_S
-_PREVIEW_PORT: Final = 8091
 _FPS: Final = 20.0
 _PAUSE_S: Final = 0.5
 _DECIDED_S: Final = 0.8
 """Seconds without an open decision before the dealer in front of a camera goes on."""
-
-
-class CountingLine(Line):
-    """
-    A line that counts bytes.
-
-    Attributes:
-        sent: Bytes sent to a reader that was ready, and not lost by an unplugged line.
-    """
-
-    def __init__(self, line: Line | None = None) -> None:
-        """
-        Args:
-            line: The line; None for a new pseudo terminal.
-        """
-        self._line = line or PtyLine()
-        self.sent = 0
-        self._seen = (0, 0)
-        self._since = 0.0
-
-    @property
-    def address(self) -> str:
-        """The address for a reader."""
-        return self._line.address
-
-    def is_open(self) -> bool:
-        """Return whether a reader is connected."""
-        return self._line.is_open()
-
-    def is_ready(self) -> bool:
-        """Return whether a reader is ready for the first data."""
-        return self._line.is_ready()
-
-    def send(self, data: bytes, stopping: threading.Event) -> None:
-        """Write as fast as the reader reads."""
-        ready = self.is_ready()
-        self._line.send(data, stopping)
-        if ready and self.is_open():
-            self.sent += len(data)
-
-    def drain(self, stopping: threading.Event) -> None:
-        """Wait until nothing would be lost by the end of the line."""
-        self._line.drain(stopping)
-
-    def unplug(self) -> None:
-        """Interrupt the line."""
-        self._line.unplug()
-
-    def plug(self) -> None:
-        """Restore the line at the same address."""
-        self._line.plug()
-
-    def close(self) -> None:
-        """Close the line for good."""
-        self._line.close()
-
-    def all_read(self, count: int) -> bool:
-        """
-        Tell whether the reader, with `count` bytes so far, has read everything.
-
-        A reader may close its line with unread bytes; they are given up after some seconds.
-        """
-        now, seen = time.monotonic(), (count, self.sent)
-        if seen != self._seen:
-            self._seen, self._since = seen, now
-        elif now - self._since > _LOST_AFTER_S:
-            self.sent = min(self.sent, count)
-        return count >= self.sent
-
-
-class WaitConditions(NamedTuple):
-    """
-    Conditions that a dealer waits for.
-
-    Attributes:
-        ready: The reader has opened and flushed its line.
-        decided: Every report is processed, and no decision is open.
-        longest_s: Seconds after which the game goes on without a decision.
-    """
-
-    ready: Callable[[], bool]
-    decided: Callable[[], bool]
-    longest_s: float = 15.0
 
 
 class DealerThread(ABC):
@@ -130,11 +44,22 @@ class DealerThread(ABC):
     A thread that deals, from `__enter__` to the last round or to `__exit__`.
 
     Attributes:
-        on_table: The cards really on the table; None before the first round.
+        rounds: The rounds begun.
+        on_table: The round being dealt, with its cards to come; None before the first.
+        lying: The round whose first card lies on the table; likewise.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, supervisor: SupervisorClient, truth: Path | None = None) -> None:
+        """
+        Args:
+            supervisor: Says whether a decision is open.
+            truth: File that gets each round as it is dealt, a JSON object a line.
+        """
+        self.rounds = 0
         self.on_table: DealtRound | None = None
+        self.lying: DealtRound | None = None
+        self.supervisor = supervisor
+        self._truth = truth
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._deal, name="demo-dealer", daemon=True)
 
@@ -145,17 +70,8 @@ class DealerThread(ABC):
 
     def __exit__(self, *_: object) -> None:
         """Stop dealing."""
-        self.stop()
-        self._thread.join()
-
-    def stop(self) -> None:
-        """Request the end."""
         self._stopping.set()
-
-    @property
-    def interrupted(self) -> bool:
-        """True once the end was requested."""
-        return self._stopping.is_set()
+        self._thread.join()
 
     @property
     def over(self) -> bool:
@@ -166,6 +82,12 @@ class DealerThread(ABC):
     def _deal(self) -> None:
         """Deal all rounds, or until `_stopping` is set."""
 
+    def _begin(self, dealt: DealtRound) -> None:
+        self.rounds, self.on_table = self.rounds + 1, dealt
+        if self._truth is not None:
+            with self._truth.open("ab") as file:
+                file.write(msgspec.json.encode(dealt) + b"\n")
+
 
 class Dealer(DealerThread):
     """Deals from the simulated shoe, which reports on its line."""
@@ -173,49 +95,46 @@ class Dealer(DealerThread):
     def __init__(  # noqa: PLR0913 - a table, its line and its reader
         self,
         settings: Settings,
-        line: CountingLine,
+        line: Line,
         speed: float,
-        check: ResultCheck,
-        conditions: WaitConditions,
+        supervisor: SupervisorClient,
         *,
         simulator: Simulator | None = None,
+        truth: Path | None = None,
     ) -> None:
         """
         Args:
             settings: Cards dealt.
             line: Line of the shoe.
             speed: Multiple of a real table's pace.
-            check: Receives each round before it is dealt.
-            conditions: Conditions for going on.
+            supervisor: As in `DealerThread`.
             simulator: The reader; None for an Angel Eye.
+            truth: As in `DealerThread`.
         """
-        super().__init__()
+        super().__init__(supervisor, truth)
         self._settings = settings
         self._simulator = simulator or SimulatedAngelEye(AngelEyeII())
-        self._conditions = conditions
         self._line = line
-        self._pace = Pace(speed)
-        self._check = check
+        self._pace = Pace(speed, warm_up=settings.warm_up)
         self._late = 0.0
 
     def _deal(self) -> None:
         # Only the copies of an Angel Eye: they are numbered.
-        dealt = self._scenes(shortened(self._simulator.scenes(self._settings, once=True)))
+        dealt = self._scenes(self._simulator.scenes(self._settings, once=True))
         for _ in play(dealt, self._line, self._pace, self._stopping):
             pass
         if self._simulator.ends_in_silence and self._pace.speed:
             self._stopping.wait(_LAST_SILENCE_S / self._pace.speed)
+        self._await_decision()
 
     def _scenes(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
-        # A reader flushes its serial port some time after opening it.
-        while not self._conditions.ready() and not self._stopping.wait(_POLL_S):
+        while not self.supervisor.reader_up.is_set() and not self._stopping.wait(_POLL_S):
             pass
         for scene in scenes:
-            if self._settings.faults:
+            if self._settings.faults and self.rounds > self._settings.warm_up:
                 self._await_decision()
             if scene.round is not None:
-                self._check.deal(scene.round)
-                self.on_table = scene.round
+                self._begin(scene.round)
             yield from self._step_by_step(scene)
 
     def _step_by_step(self, scene: Scene) -> Iterator[Scene]:
@@ -226,14 +145,13 @@ class Dealer(DealerThread):
                 self._await_decision()
             late = replace(step, at=step.at + self._late)
             yield replace(scene, steps=(late,))
+            self.lying = scene.round
 
     def _await_decision(self) -> None:
-        """Wait while the supervisor decides; everything that follows is delayed by as much."""
+        """Wait while a decision is open; everything that follows is delayed by as much."""
         began = time.monotonic()
-        until = began + self._conditions.longest_s
-        while not self._conditions.decided() and time.monotonic() < until:
-            if self._stopping.wait(_POLL_S):
-                return
+        self._line.drain(self._stopping)
+        self.supervisor.wait_decided(self._stopping)
         self._late += (time.monotonic() - began) * self._pace.speed
 
 
@@ -257,39 +175,32 @@ class CameraDealer(DealerThread):
     Deals in front of a simulated camera above the demo's table.
 
     Attributes:
-        reader: The reader's section of the configuration.
-        page: URL of the camera's preview.
+        reader: Driver, port and options of the reader.
     """
 
     def __init__(
-        self, shoe: Settings, folder: Path, check: ResultCheck, conditions: WaitConditions
+        self, shoe: Settings, folder: Path, view: str, supervisor: SupervisorClient, truth: Path
     ) -> None:
-        """Prepare as `Dealer`; profile and socket of the camera lie in `folder`."""
+        """Prepare as `Dealer`; `view` is the address of the camera's preview."""
         from drivers.simulators.camera import settings as scenes  # noqa: PLC0415 - as below
         from drivers.simulators.camera.files import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it
         from drivers.simulators.camera.live import open_sender  # noqa: PLC0415 - as above
         from drivers.simulators.camera.scene import Scene  # noqa: PLC0415 - as above
 
-        super().__init__()
+        super().__init__(supervisor, truth)
         faults = tuple(scenes.SceneFault(fault.value) for fault in shoe.faults)
         settings = scenes.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)
         profile = write_simulated_profile(settings, folder / "camera")
-        socket, view = folder / "camera.sock", f"{HOST}:{free_port(_PREVIEW_PORT)}"
-        self.page = f"http://{view}/"
-        self.reader = ReaderSettings(
-            id="camera",
-            driver="camera",
-            port=f"camera:raw:{socket}",
-            options={"profile": str(profile), "view": view},
+        socket = folder / "camera.sock"
+        self.reader: tuple[str, str, dict[str, Any]] = (
+            *("camera", f"camera:raw:{socket}"),
+            {"profile": str(profile), "view": view},
         )
         # Rendered in advance, so that the reader gets its first frame at once.
         self._scene = Scene(settings, self._may_go_on)
         self._scene.empty()
-        self._check = check
-        self._conditions = conditions
         self._sender = open_sender(f"raw:{socket}")
         self._decided_since: float | None = None
-        self._waits_since: float | None = None
 
     def _deal(self) -> None:
         from drivers.simulators.camera.live import play_live  # noqa: PLC0415 - as above
@@ -299,8 +210,8 @@ class CameraDealer(DealerThread):
             for _ in play_live(scene, self._sender, self._stopping):
                 dealt = scene.playing
                 if dealt is not None and dealt is not self.on_table:
-                    self._check.deal(dealt)
-                    self.on_table = dealt
+                    self._begin(dealt)
+                    self.lying = dealt
             self._show_empty_table()
         finally:
             self._sender.close()
@@ -314,15 +225,13 @@ class CameraDealer(DealerThread):
                 return
 
     def _may_go_on(self) -> bool:
-        """Tell whether all has been decided for a moment, or the wait was too long."""
+        """Tell whether all has been decided for a moment."""
         now = time.monotonic()
-        self._waits_since = now if self._waits_since is None else self._waits_since
-        if not self._conditions.decided():
+        if self.supervisor.busy:
             self._decided_since = None
         elif self._decided_since is None:
             self._decided_since = now
-        sure = self._decided_since is not None and now - self._decided_since >= _DECIDED_S
-        if sure or now - self._waits_since >= self._conditions.longest_s:
-            self._waits_since = self._decided_since = None
-            return True
-        return False
+        if self._decided_since is None or now - self._decided_since < _DECIDED_S:
+            return False
+        self._decided_since = None
+        return True

@@ -1,31 +1,31 @@
-"""Parts of the demo: simulated shoe, daemon, broker, supervisor, subscriber, display."""
+"""
+The parts of the demo: a folder with configurations, and the processes that run with them.
+
+The processes are a broker, `shoe-daemon run` and `shoe-daemon display`; they end at the latest
+with this process. The dealer and the scripted supervisor are threads of this process.
+"""
 
 from __future__ import annotations
 
-import queue
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, Self
-
-from msgspec import Struct
+from typing import Any, Final, NamedTuple, Self
 
 from drivers import create_driver
 from drivers.simulators.lines import Line, PtyLine
 from drivers.simulators.simulator import Simulator
-from shoe_daemon.config.sections import Config, JournalSettings, ReaderSettings, TableSettings
-from shoe_daemon.config.table import set_up
-from shoe_daemon.demo.clients import AnsweredOrder, Subscriber, SupervisorClient
-from shoe_daemon.demo.dealer import (
-    CameraDealer,
-    CountingLine,
-    Dealer,
-    DealerThread,
-    WaitConditions,
-)
-from shoe_daemon.demo.display import OPERATOR, PIN, DisplayProcess, has_display
+from shoe_daemon.demo.client import SupervisorClient
+from shoe_daemon.demo.dealer import CameraDealer, Dealer, DealerThread
 from shoe_daemon.demo.shoe import (
     QUIET_S,
     DemoSettings,
@@ -33,134 +33,236 @@ from shoe_daemon.demo.shoe import (
     shoe_of,
     simulator_of,
 )
-from shoe_daemon.demo.summary import ResultCheck
-from shoe_daemon.demo.supervisor import AutoSupervisor
-from shoe_daemon.demo.view_model import NO_BOARD, Addresses, Health
+from shoe_daemon.demo.supervisor import OPERATOR, AutoSupervisor
+from shoe_daemon.errors import UserError
 from shoe_daemon.game import House
 from shoe_daemon.mqtt.broker import EmbeddedBroker
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.service import Core, Daemon
-from shoe_daemon.table import Event, PublicTable, ResultOn
+from shoe_daemon.operators import hash_pin
+from shoe_daemon.table import Event, ResultOn
 
 SITE: Final = "demo"
 TABLE: Final = "table-1"
 NAME: Final = "Demo table"
-RECOGNISER_TOPIC: Final = "demo/recogniser"
+HOST: Final = "127.0.0.1"
+PERSON: Final = "Supervisor"
+DEALER: Final = "Dealer"
+PIN: Final = "123456"
+DEALT_FILE: Final = "dealt.jsonl"
+"""The rounds that were really dealt."""
 
-_MAX_QUEUED: Final = 1000
-_PUT_TIMEOUT_S: Final = 0.1
+_RECOGNISER_TOPIC: Final = "demo/recogniser"
+_PREVIEW_PORT: Final = 8091
 _REVEAL_AFTER_S: Final = 0.5
 """Seconds at real pace: tucked cards are turned before a third card is drawn."""
 
-_DECISION_S: Final = 6.0
-"""Seconds at real pace that the supervisor needs for a decision."""
-
-_PERSON_S: Final = 600.0
-"""Seconds that a person has for one; then the scripted supervisor decides."""
-
-
-class News(Struct, frozen=True):
-    """Events and the table after them, or an answered command of the supervisor."""
-
-    events: tuple[Event, ...] = ()
-    table: PublicTable | None = None
-    answered: AnsweredOrder | None = None
+_STOP_TIMEOUT_S: Final = 5.0
+_START_TIMEOUT_S: Final = 10.0
+_POLL_S: Final = 0.01
+_LAST_PICTURE_S: Final = 2.0
+_MOSQUITTO: Final = """\
+listener {port} 127.0.0.1
+allow_anonymous true
+persistence false
+set_tcp_nodelay true
+log_dest stderr
+{user}"""
 
 
-class DemoRunner:
+class Child:
+    """A program that ends at the latest with this process; its output goes to a file."""
+
+    def __init__(self, name: str, log: Path | None, *command: str) -> None:
+        """
+        Args:
+            name: Its name for people.
+            log: The file; None for this process's stderr.
+            command: Program and arguments.
+        """
+        self._name, self._log = name, log
+        with contextlib.nullcontext(None) if log is None else log.open("ab") as file:
+            # A session of its own: Ctrl-C is for the demo, which ends its children in order.
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                ["setpriv", "--pdeathsig", "TERM", *command],  # noqa: S607 - from the path
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+
+    @property
+    def up(self) -> bool:
+        """True while it is running."""
+        return self._process.poll() is None
+
+    def check(self) -> None:
+        """
+        Raises:
+            UserError: It has ended.
+        """
+        if not self.up:
+            lines = self._log.read_text(errors="replace").splitlines() if self._log else []
+            why = lines[-1] if lines else f"exit status {self._process.returncode}"
+            raise UserError(f"{self._name} of the demo has ended: {why}")
+
+    def end(self) -> None:
+        """Stop it, and wait for its end."""
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def start_command(name: str, log: Path | None, *arguments: str) -> Child:
+    """Start a command such as ``display``."""
+    return Child(name, log, sys.executable, "-m", "shoe_daemon", *arguments)
+
+
+def free_port(preferred: int) -> int:
+    """Return the preferred port, or another one if it is in use."""
+    for wanted in (preferred, 0):
+        with contextlib.suppress(OSError), socket.create_server((HOST, wanted)) as probe:
+            port: int = probe.getsockname()[1]
+            return port
+    return preferred
+
+
+@contextmanager
+def broker(folder: Path, preferred: int) -> Iterator[MqttSettings]:
+    """
+    Run mosquitto on loopback, or, where it is not installed, a broker inside this process.
+
+    Raises:
+        UserError: It does not start.
+    """
+    places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
+    program = shutil.which("mosquitto", path=places)
+    if program is None:
+        with EmbeddedBroker(preferred) as embedded:
+            yield MqttSettings(host=HOST, port=embedded.port, protocol="3.1.1")
+        return
+    port = free_port(preferred)
+    child = _start_mosquitto(program, folder, port)
+    try:
+        child.check()
+        yield MqttSettings(host=HOST, port=port)
+    finally:
+        child.end()
+
+
+def _start_mosquitto(program: str, folder: Path, port: int) -> Child:
+    """Start mosquitto, and wait until it listens or has ended."""
+    configuration, log = folder / "mosquitto.conf", folder / "mosquitto.log"
+    # Started by root it would become another user.
+    user = "user root\n" if os.geteuid() == 0 else ""
+    configuration.write_text(_MOSQUITTO.format(port=port, user=user), encoding="utf-8")
+    log.write_bytes(b"")
+    child = Child("mosquitto", log, program, "-c", str(configuration))
+    until = time.monotonic() + _START_TIMEOUT_S
+    while child.up and b" running" not in log.read_bytes() and time.monotonic() < until:
+        time.sleep(_POLL_S)
+    return child
+
+
+class Links(NamedTuple):
+    """URLs of the pages; of a camera's preview, if there is one."""
+
+    board: str
+    dealer: str
+    pit: str
+    log: str
+    report: str
+    decide: str
+    camera: str = ""
+
+
+def links_of(url: str, camera: str = "") -> Links:
+    """Return the pages of the demo's table on a display."""
+    board = f"{url}/table/{TABLE}"
+    pit = f"{url}/pit"
+    return Links(
+        *(board, f"{board}/dealer", pit, f"{pit}/log", f"{pit}/report", f"{pit}/table/{TABLE}"),
+        camera,
+    )
+
+
+class Demo:
     """
     All parts, running until `__exit__`.
 
     Attributes:
-        house: House rules.
+        mqtt: The broker.
+        links: The pages.
+        shoe: Address of the reader's line, and what is simulated there.
         seed: Seed of the shoe.
-        table: The table before the first event.
-        addresses: Addresses of the parts.
-        check: Compares published rounds with the cards dealt.
+        warm_up: Rounds dealt at once.
         dealer: Deals.
-        subscriber: Counts MQTT messages.
-        supervisor: Decides irregularities.
+        supervisor: Follows the table, and decides.
     """
 
-    def __init__(self, settings: DemoSettings, house: House, folder: Path) -> None:
-        self.house = house
-        self.check = ResultCheck()
-        self._news: queue.Queue[News] = queue.Queue(_MAX_QUEUED)
-        self._leaving = threading.Event()
-        self._failure: BaseException | None = None
-        self._board: DisplayProcess | None = None
-        self._parts = ExitStack()
+    def __init__(
+        self,
+        settings: DemoSettings,
+        house: House,
+        folder: Path,
+        stopping: threading.Event,
+        on_event: Callable[[Event], None],
+    ) -> None:
+        self._stopping = stopping
+        self._over_since: float | None = None
         with ExitStack() as parts:
-            self._build(settings, folder, parts)
-            self._parts = parts.pop_all()
-
-    def _build(self, settings: DemoSettings, folder: Path, parts: ExitStack) -> None:
-        shoe = shoe_of(settings, self.house)
-        self.seed = shoe.seed
-        broker = parts.enter_context(EmbeddedBroker(settings.port))
-        conditions = WaitConditions(lambda: self.health.reader_up, lambda: self._decided)
-        decision_s = _DECISION_S / settings.speed if settings.speed else 0
-        if settings.decide:
-            conditions, decision_s = conditions._replace(longest_s=_PERSON_S), _PERSON_S
-        self._line: CountingLine | None = None
-        page = ""
-        if settings.camera:
-            camera = CameraDealer(shoe, folder, self.check, conditions)
-            reader, page = camera.reader, camera.page
-            self.dealer: DealerThread = camera
-        else:
-            options = reader_options(settings)
-            simulator = simulator_of(settings)(create_driver(settings.driver, options))
-            link = folder / "shoe" if "unplug" in settings.faults else None
-            self._line = line = CountingLine(_line_of(simulator, broker) or PtyLine(link))
-            parts.callback(line.close)
-            reader = ReaderSettings(driver=settings.driver, port=line.address, options=options)
-            # Without slots the daemon cannot know that its first card was the first of a round.
-            self.check.joins_late = simulator.ends_in_silence
-            self.dealer = Dealer(
-                shoe, line, settings.speed, self.check, conditions, simulator=simulator
-            )
-        config = _configuration(settings, folder, reader, broker.port)
-        setup = set_up(config, folder)
-        topics = Topics(SITE, TABLE)
-        everything = topics.root + "/#"
-        address = (broker.host, broker.port)
-        board = self._start_board(settings, address, folder, parts)
-        decide = f"{board[0]}/pit/table/{TABLE} as {OPERATOR}, PIN {PIN}" if board[0] else ""
-        self.addresses = Addresses(
-            *(reader.port, str(setup.journal), *address, everything, *board, page),
-            decide if settings.decide else "",
-        )
-        self.subscriber = parts.enter_context(Subscriber(*address, everything))
-        self.supervisor = parts.enter_context(
-            SupervisorClient(
-                address,
-                topics,
+            self.mqtt = parts.enter_context(broker(folder, settings.port))
+            shoe = shoe_of(settings, house)
+            self.seed, self.warm_up = shoe.seed, shoe.warm_up
+            self.supervisor = SupervisorClient(
+                self.mqtt,
+                Topics(SITE, TABLE),
                 AutoSupervisor(lambda: self.dealer.on_table),
-                decision_s=decision_s,
-                on_answer=lambda answered: self._put(News(answered=answered)),
+                decide_after=settings.decide_after,
+                pin=PIN,
+                on_event=on_event,
             )
-        )
-        self._daemon = Daemon(setup, on_events=self._tell)
-        self.table = self._daemon.core.table.public()
-        parts.enter_context(self._running())
-        if self._board is not None:
-            self._board.wait()
-        parts.enter_context(self.dealer)
-
-    def _start_board(
-        self, settings: DemoSettings, broker: tuple[str, int], folder: Path, parts: ExitStack
-    ) -> tuple[str, str]:
-        """Start the display if possible; return its URL, or the reason why not."""
-        if not settings.board:
-            return "", "no board for a browser, as told"
-        if not has_display():
-            return "", NO_BOARD
-        self._board = parts.enter_context(
-            DisplayProcess(broker, folder, port=settings.board_port, takes_orders=settings.decide)
-        )
-        return self._board.url, ""
+            camera = f"{HOST}:{free_port(_PREVIEW_PORT)}" if settings.camera else ""
+            truth = folder / DEALT_FILE
+            if settings.camera:
+                seen = CameraDealer(shoe, folder, camera, self.supervisor, truth)
+                self.dealer: DealerThread = seen
+                reader, self.shoe = seen.reader, f"{seen.reader[1]}, above a simulated table"
+            else:
+                options = reader_options(settings)
+                simulator = simulator_of(settings)(create_driver(settings.driver, options))
+                line = _line_of(simulator, self.mqtt) or PtyLine(folder / "shoe")
+                parts.callback(line.close)
+                reader = (settings.driver, line.address, options)
+                self.shoe = f"{line.address}, simulated: {simulator.about}"
+                self.dealer = Dealer(
+                    shoe, line, settings.speed, self.supervisor, simulator=simulator, truth=truth
+                )
+            port = free_port(settings.board_port)
+            url = f"http://{HOST}:{port}"
+            self.links = links_of(url, camera and f"http://{camera}/")
+            _write_configurations(settings, folder, self.mqtt, reader, port)
+            self._children = (
+                start_command(
+                    "the daemon",
+                    None if settings.debug else folder / "run.log",
+                    *("run", "--config", str(folder / "table.toml")),
+                    *(["--debug"] if settings.debug else []),
+                ),
+                start_command(
+                    "the display",
+                    folder / "display.log",
+                    *("display", "--config", str(folder / "display.toml")),
+                ),
+            )
+            for child in self._children:
+                parts.callback(child.end)
+            parts.enter_context(self.supervisor)
+            parts.enter_context(self.dealer)
+            self._parts = parts.pop_all()
 
     def __enter__(self) -> Self:
         """Return the running parts."""
@@ -170,123 +272,88 @@ class DemoRunner:
         """Stop all parts in reverse order."""
         self._parts.close()
 
-    @contextmanager
-    def _running(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._run, name="demo-daemon", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._leaving.set()
-            self._daemon.stop()
-            thread.join()
-
-    def _run(self) -> None:
-        try:
-            self._daemon.run()
-        except BaseException as error:  # noqa: BLE001 - raised by `news`
-            self._failure = error
-
-    def _tell(self, events: list[Event], core: Core) -> None:
-        # On the core's thread: a slow output slows the table down.
-        self._put(News(tuple(events), core.table.public()))
-
-    def _put(self, news: News) -> None:
-        while not self._leaving.is_set():
-            try:
-                self._news.put(news, timeout=_PUT_TIMEOUT_S)
-            except queue.Full:
-                continue
-            return
-
-    def news(self, timeout: float) -> list[News]:
+    def going(self) -> bool:
         """
-        Return what has happened; wait `timeout` seconds for the first news.
+        Tell whether to go on: until a signal, or some seconds after the last round.
 
         Raises:
-            BaseException: The error that ended the daemon.
+            UserError: A process has ended.
         """
-        if self._failure is not None:
-            raise self._failure
-        found: list[News] = []
-        try:
-            found.append(self._news.get(timeout=timeout))
-            while len(found) < _MAX_QUEUED:
-                found.append(self._news.get_nowait())
-        except queue.Empty:
-            pass
-        return found
-
-    @property
-    def _decided(self) -> bool:
-        daemon, supervisor = self._daemon, self.supervisor
-        return (
-            (self._line is None or self._line.all_read(daemon.readers[0].counts.bytes))
-            and daemon.is_idle
-            and supervisor.processed >= daemon.core.table.state.seq
-            and not supervisor.busy
-        )
-
-    @property
-    def settled(self) -> bool:
-        """True when all events have reached the subscriber."""
-        daemon, health = self._daemon, self.health
-        return (
-            self.dealer.over
-            and self._decided
-            and self._news.empty()
-            and health.published == daemon.core.table.state.seq == self.subscriber.last
-        )
-
-    @property
-    def health(self) -> Health:
-        """Current state of the parts."""
-        reader, publisher = self._daemon.readers[0], self._daemon.publisher
-        heard = reader.ages.last_frame
-        health = publisher.health if publisher else None
-        return Health(
-            reader_up=reader.ages.link is not None,
-            reader_detail=reader.detail,
-            silence=None if heard is None else int(time.monotonic() - heard),
-            broker_up=health is not None and health.connected,
-            published=health.cursor if health else 0,
-            queued=health.queued if health else 0,
-            seen=self.subscriber.events,
-            board_up=self._board is not None and self._board.up,
-            alarm=None if (alarm := self._daemon.core.alarm) is None else alarm.text,
+        for child in self._children:
+            child.check()
+        if self.dealer.over and self._over_since is None:
+            self._over_since = time.monotonic()
+        return not self._stopping.is_set() and not (
+            self._over_since and time.monotonic() - self._over_since > _LAST_PICTURE_S
         )
 
 
-def _line_of(simulator: Simulator, broker: EmbeddedBroker) -> Line | None:
+def _line_of(simulator: Simulator, mqtt: MqttSettings) -> Line | None:
     """Open the simulator's own kind of line, a topic of the broker; None for a serial line."""
     open_line: Callable[[str], Line] | None = getattr(simulator, "open_line", None)
-    return open_line and open_line(f"mqtt://{broker.host}:{broker.port}/{RECOGNISER_TOPIC}")
+    return open_line and open_line("mqtt://{}:{}/{}".format(*mqtt.address, _RECOGNISER_TOPIC))
 
 
-def _configuration(
-    settings: DemoSettings, folder: Path, reader: ReaderSettings, port: int
-) -> Config:
+def _write_configurations(
+    settings: DemoSettings,
+    folder: Path,
+    mqtt: MqttSettings,
+    reader: tuple[str, str, dict[str, Any]],
+    port: int,
+) -> None:
+    """Write table.toml and display.toml, with one file of operators."""
+    driver, line, options = reader
     house, policy = (_absolute(each) for each in (settings.house, settings.policy))
-    file = house if house.endswith(".toml") else None
-    return Config(
-        site=SITE,
-        table=TableSettings(
-            id=TABLE,
-            name=NAME,
-            reveal_after=_REVEAL_AFTER_S / settings.speed if settings.speed else 0,
-            quiet_gap=QUIET_S / settings.speed if settings.speed else 0,
-            draw_within=QUIET_S / settings.speed if settings.speed else 0,
-            house=None if file else house,
-            house_file=file,
-            policy=policy,
-            simulated=True,
-            # Published when the dealer calls the result, so that an irregularity holds it back.
-            result_on=ResultOn.CONFIRMED,
-        ),
-        journal=JournalSettings(path=str(folder / "journal.db")),
-        mqtt=MqttSettings(port=port, protocol="3.1.1"),
-        reader=(reader,),
+    speed = settings.speed or float("inf")
+    table = {
+        "id": TABLE,
+        "name": NAME,
+        "house_file" if house.endswith(".toml") else "house": house,
+        "policy": policy,
+        "simulated": True,
+        "reveal_after": _REVEAL_AFTER_S / speed,
+        "quiet_gap": QUIET_S / speed,
+        "draw_within": QUIET_S / speed,
+        # Published when the dealer calls the result, so that an irregularity holds it back.
+        "result_on": ResultOn.CONFIRMED.value,
+    }
+    where = {"host": mqtt.host, "port": mqtt.port, "protocol": mqtt.protocol}
+    operators = {"operators_file": "operators.toml"}
+    pin = hash_pin(PIN)
+    _write(
+        folder / "table.toml",
+        ("", {"site": SITE}),
+        ("[table]", table),
+        ("[journal]", {"path": "journal.db"}),
+        ("[orders]", operators),
+        ("[mqtt]", where),
+        ("[[reader]]", {"driver": driver, "port": line}),
+        ("[reader.options]", options),
     )
+    _write(
+        folder / "display.toml",
+        ("[display]", {"listen": f"{HOST}:{port}"}),
+        ("[display.orders]", operators),
+        ("[display.history]", {"file": "history.db"}),
+        ("[mqtt]", where),
+    )
+    _write(
+        folder / "operators.toml",
+        ("[[operator]]", {"name": PERSON, "pin": pin}),
+        ("[[operator]]", {"name": OPERATOR, "pin": pin}),
+        ("[[operator]]", {"name": DEALER, "pin": pin, "roles": ["dealer"]}),
+    )
+    (folder / "operators.toml").chmod(0o600)
+
+
+def _write(path: Path, *sections: tuple[str, Mapping[str, object]]) -> None:
+    """Write TOML; strings, numbers and lists of strings are written as in JSON."""
+    lines = [
+        line
+        for head, values in sections
+        for line in (head, *(f"{key} = {json.dumps(value)}" for key, value in values.items()), "")
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
 
 
 def _absolute(name: str) -> str:

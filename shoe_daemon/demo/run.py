@@ -1,163 +1,147 @@
-"""Loop of the demo: shows events as a picture or as lines until the end, then a summary."""
+"""Loop of the demo: shows the table as a board or as lines until the end, then the last line."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import signal
+import queue
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import Final
 
 import click
-import structlog
 
-from shoe_daemon.demo.parts import DemoRunner, News
+from shoe_daemon.demo.notes import Told, note_rows
+from shoe_daemon.demo.parts import PERSON, PIN, SITE, TABLE, Demo
 from shoe_daemon.demo.shoe import DemoSettings, house_of, simulator_of
-from shoe_daemon.demo.summary import summary
-from shoe_daemon.demo.view import BROKER_LIMITS, draw
-from shoe_daemon.demo.view_model import Health, RecentEvents, order_line
-from shoe_daemon.display.terminal.screen import Screen
+from shoe_daemon.demo.supervisor import OPERATOR
+from shoe_daemon.display.terminal.appearance import LETTERS, plain
+from shoe_daemon.display.terminal.screen import Screen, has_colours
+from shoe_daemon.display.terminal.watch import TableFeed, watch
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.event_text import event_lines
-from shoe_daemon.logs import configure_logging
-from shoe_daemon.process import stop_on_signals
+from shoe_daemon.game import House, find_policy
+from shoe_daemon.logs import no_logs
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.process import TERMINAL_ENDS, stop_on_signals
+from shoe_daemon.table import Event
 
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a service stop, and a closed terminal."""
-
-_REFRESH_S: Final = 0.1
-_DRAIN_S: Final = 10.0
-"""Seconds in which the last events reach the subscriber, after the last round …"""
-
-_DRAIN_AFTER_SIGNAL_S: Final = 1.0
-"""… and after a signal."""
+_POLL_S: Final = 0.05
 
 
-class Output:
+def run_demo(settings: DemoSettings) -> None:
     """
-    Shows events as lines of text.
-
-    Attributes:
-        last_picture_s: Seconds for which the last picture stays when the demo ends by itself.
-    """
-
-    last_picture_s = 0.0
-
-    def add(self, news: News) -> None:
-        """Process events and commands."""
-        for event in news.events:
-            for line in event_lines(event):
-                click.echo(line)
-        if news.answered is not None and (ordered := order_line(news.answered)) is not None:
-            click.echo(ordered)
-
-    def show(self, health: Health) -> None:
-        """Show the current state."""
-
-
-class ScreenOutput(Output):
-    """Shows a picture on the whole terminal."""
-
-    last_picture_s = 2.0
-
-    def __init__(self, runner: DemoRunner, screen: Screen) -> None:
-        self._screen = screen
-        self._recent = RecentEvents(time.monotonic)
-        self._runner, self._table = runner, runner.table
-        self._shown: object = None
-
-    def add(self, news: News) -> None:
-        """Process events and commands."""
-        for event in news.events:
-            self._recent.note(event)
-        if news.answered is not None:
-            self._recent.note_order(news.answered)
-        self._table = news.table or self._table
-
-    def show(self, health: Health) -> None:
-        """Show the current state, if it has changed."""
-        runner = self._runner
-        view = self._recent.view(self._table, runner.house.name, health, runner.addresses)
-        current = view, self._screen.size
-        if current != self._shown:
-            self._shown = current
-            self._screen.show(draw(view, *self._screen.size))
-
-
-def run_demo(settings: DemoSettings) -> int:
-    """
-    Run the demo to its end; return 1 if the table shown differs from the cards dealt.
+    Run the demo to its end.
 
     Raises:
-        UserError: The house, the folder or the broker cannot be used.
+        UserError: The house, the folder or the broker cannot be used, or a part has ended.
     """
+    lines: queue.SimpleQueue[Event] = queue.SimpleQueue()
     with (
-        stop_on_signals(*_ENDS) as stopping,
+        stop_on_signals(*TERMINAL_ENDS) as stopping,
         _folder(settings.keep) as folder,
-        _log(None if settings.debug else folder),
+        no_logs(),
     ):
         house = house_of(settings)
-        with DemoRunner(settings, house, folder) as runner:
-            _introduce(runner, settings)
-            as_text = settings.plain or settings.debug or not Screen.is_supported()
-            with contextlib.nullcontext() if as_text else Screen() as screen:
-                output = Output() if screen is None else ScreenOutput(runner, screen)
-                _show(runner, output, stopping)
-            health = runner.health
-        runner.check.finish(interrupted=runner.dealer.interrupted)
-        for line in summary(runner.check, house.decks, health, runner.subscriber.documents):
-            click.echo(line)
-        if settings.keep is not None:
-            click.echo(f"journal kept: {runner.addresses.journal}")
-    return 0 if runner.check.passed else 1
+        find_policy(settings.policy)
+        if not settings.camera:
+            simulator_of(settings)
+        as_text = settings.plain or settings.debug or not Screen.is_supported()
+        note = lines.put if as_text else lambda _event: None
+        with Demo(settings, house, folder, stopping, note) as demo:
+            _introduce(demo, settings, house, folder)
+            if as_text:
+                _show_lines(demo, lines)
+            else:
+                _show_board(demo)
+        if as_text:
+            _print(lines)
+        click.echo(last_line(demo))
 
 
-def _introduce(runner: DemoRunner, settings: DemoSettings) -> None:
-    addresses, root = runner.addresses, runner.addresses.topics.removesuffix("/#")
-    if addresses.camera:
-        click.echo(f"camera:   {addresses.shoe}, above a simulated table")
-    else:
-        about = simulator_of(settings).about
-        click.echo(f"shoe:     {addresses.shoe}, simulated: {about}, in {settings.mode} mode")
-    click.echo(f"house:    {runner.house.name}; seed {runner.seed}")
-    click.echo(f"journal:  {addresses.journal}")
-    click.echo(f"broker:   {addresses.host}:{addresses.port}; {BROKER_LIMITS}")
-    click.echo(f"topics:   {root}/state, …/alert/active, …/result/last, …/status, …/event/#")
-    click.echo(f"to watch: {addresses.subscribe}")
-    if addresses.board:
-        click.echo(f"Board:    {addresses.table_page}   Pit: {addresses.pit_page}")
-        if addresses.decide:
-            click.echo(f"Decide:   {addresses.decide}")
-    else:
-        click.echo(addresses.no_board)
-    if addresses.camera:
-        click.echo(f"Camera:   {addresses.camera}   what it sees, and what was read")
+def _introduce(demo: Demo, settings: DemoSettings, house: House, folder: Path) -> None:
+    links, (host, port) = demo.links, demo.mqtt.address
+    is_5 = demo.mqtt.protocol == "5"
+    kind = "mosquitto" if is_5 else "inside this process, MQTT 3.1.1, no wills"
+    after = f"{settings.decide_after:g} s"
+    rows = {
+        "Board": links.board,
+        "Dealer": links.dealer,
+        "Pit": links.pit,
+        "Log": links.log,
+        "Report": links.report,
+        "Camera": links.camera,
+        "Decide": f"{links.decide} as {PERSON}, PIN {PIN}; after {after} a script decides",
+        "Shoe": f"{demo.shoe}; seed {demo.seed}",
+        "House": f"{house.name}; policy {settings.policy}",
+        "Broker": f"{host}:{port}, {kind}, no access control",
+        "Watch": f"mosquitto_sub -h {host} -p {port} -v -t '{Topics(SITE, TABLE).root}/#'",
+        "Folder": str(folder),
+    }
+    for name, text in rows.items():
+        if text:
+            click.echo(f"{name + ':':<9}{text}")
     click.echo("Ctrl-C ends it")
 
 
-def _show(runner: DemoRunner, output: Output, stopping: Event) -> None:
-    """Show events until the demo has ended and all of them are published."""
-    until: float | None = None
-    while True:
-        for news in runner.news(_REFRESH_S):
-            output.add(news)
-            for event in news.events:
-                runner.check.show(event)
-        output.show(runner.health)
-        now = time.monotonic()
-        if stopping.is_set() and not runner.dealer.interrupted:
-            runner.dealer.stop()
-            until = now + _DRAIN_AFTER_SIGNAL_S
-        elif until is None and runner.dealer.over:
-            until = now + _DRAIN_S
-        if until is not None and (runner.settled or now > until):
-            break
-    if not stopping.is_set():
-        stopping.wait(output.last_picture_s)
+def _show_lines(demo: Demo, lines: queue.SimpleQueue[Event]) -> None:
+    while demo.going() and not demo.dealer.over:
+        _print(lines)
+        time.sleep(_POLL_S)
+
+
+def _print(lines: queue.SimpleQueue[Event]) -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            for line in event_lines(lines.get_nowait()):
+                click.echo(line)
+
+
+def _show_board(demo: Demo) -> None:
+    supervisor = demo.supervisor
+    # The introduction can be read until then.
+    while demo.going() and not supervisor.reader_up.wait(_POLL_S):
+        pass
+
+    def told() -> Told:
+        left = supervisor.seconds_left
+        return Told(
+            demo.links,
+            demo.dealer.lying,
+            None if left is None else float(round(left)),
+            len(supervisor.caught),
+            supervisor.last,
+        )
+
+    symbols = LETTERS if has_colours() else plain(LETTERS)
+    watch(
+        TableFeed(demo.mqtt, SITE),
+        TABLE,
+        symbols,
+        demo.going,
+        lambda state, width: note_rows(told(), state, width),
+    )
+
+
+def last_line(demo: Demo) -> str:
+    """State in one line what was dealt, caught and decided."""
+    supervisor = demo.supervisor
+    at_once = f", {min(demo.warm_up, demo.dealer.rounds)} of them at once" if demo.warm_up else ""
+    names = {PERSON: "by you", OPERATOR: "by the script", None: "by the equipment"}
+    counts = Counter(names.get(who, f"by {who}") for who in supervisor.closed.values())
+    decided = ", ".join(f"{count} {who}" for who, count in sorted(counts.items()))
+    still = len(supervisor.caught - supervisor.closed.keys())
+    return (
+        f"{_many(demo.dealer.rounds, 'round')} dealt{at_once}; "
+        f"{_many(len(supervisor.caught), 'irregularity', 'irregularities')} caught"
+        f"{f'; decided: {decided}' if decided else ''}{f'; {still} still open' if still else ''}"
+    )
+
+
+def _many(count: int, what: str, more: str = "") -> str:
+    return f"{count} {what if count == 1 else more or f'{what}s'}"
 
 
 @contextlib.contextmanager
@@ -172,36 +156,5 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     except OSError as error:
         raise UserError(f"--keep {keep}: {one_line(error)}") from error
     if (keep / "journal.db").exists():
-        raise UserError(f"--keep {keep}: it holds a journal already; name another folder")
+        raise UserError(f"--keep {keep}: it has a journal already; name another folder")
     yield keep.absolute()
-
-
-@contextlib.contextmanager
-def _log(folder: Path | None) -> Iterator[None]:
-    """Redirect all logs to a file in the folder; without one log everything to the terminal."""
-    if folder is None:
-        configure_logging(debug=True)
-        try:
-            yield
-        finally:
-            structlog.reset_defaults()
-        return
-    handler = logging.FileHandler(folder / "demo.log")
-    logging.getLogger().addHandler(handler)
-    with (folder / "demo.log").open("a", encoding="utf-8") as file:
-        structlog.configure(
-            processors=[
-                structlog.processors.add_log_level,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.format_exc_info,
-                structlog.processors.JSONRenderer(),
-            ],
-            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-            logger_factory=structlog.WriteLoggerFactory(file),
-        )
-        try:
-            yield
-        finally:
-            structlog.reset_defaults()
-            logging.getLogger().removeHandler(handler)
-            handler.close()

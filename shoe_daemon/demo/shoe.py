@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye import Mode, Scene, Settings, Step, scenario
+from drivers.simulators.angel_eye import Mode, Settings, scenario
 from drivers.simulators.shoe import CUT_BEHIND, Excess, Fault
 from drivers.simulators.simulator import Simulator, find_simulator
 from shoe_daemon.demo.supervisor import CARRIES
@@ -29,13 +28,8 @@ _WITHOUT_SLOTS: Final = (Fault.OVERDRAW, Fault.UNPLUG)
 """Faults after which the table knows the next round without slots and without a person."""
 
 _MISDEALS: Final = frozenset({Fault.OVERDRAW, Fault.MISSED_DRAW})
-_EARLY_ROUNDS: Final = range(2, 4)
-_TRIES: Final = 500
-
-_MAX_PAUSE_S: Final = 5.0
-_BURN_PACE: Final = 0.4
-_READING_S: Final = 5.0
-"""Additional seconds after an error of the shoe, for reading it."""
+_EARLY: Final = 3
+_TRIES: Final = 100
 
 
 class DemoSettings(Struct, frozen=True, kw_only=True):
@@ -43,8 +37,9 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     Options of `shoe-daemon demo`.
 
     Attributes:
-        rounds: Number of rounds; None until a signal, or to the end of the shoe where the reader
-            does not report a new one.
+        rounds: Number of rounds after those at once; None until a signal, or to the end of the
+            shoe where the reader does not report a new one.
+        warm_up: Rounds that are dealt at once and without faults, before the pace.
         driver: The reader that is simulated.
         speed: Multiple of a real table's pace; 0 is as fast as it goes.
         mode: The shoe reports faces at each draw, or with the result.
@@ -53,30 +48,29 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         seed: Seed of the shoe; None for a random seed with an early misdeal.
         faults: Possible faults.
         fault_rate: Chance of a fault per round, 0 to 1.
+        decide_after: Seconds that a person has for a decision.
         port: Preferred port of the broker.
-        board: Start a display for browsers if it is installed.
         board_port: Preferred port of the display.
         camera: A simulated camera reads the cards, instead of the shoe.
-        decide: Irregularities wait for a person on the pit's page.
         plain: Lines instead of a picture, on a terminal too.
         debug: Plain, with the log of all that happens to each card.
-        keep: Folder for the journal; None for a temporary folder.
+        keep: Folder for configurations, journal and logs; None for a temporary folder.
     """
 
     rounds: int | None = None
+    warm_up: int = 0
     driver: str = ANGEL_EYE
     speed: float = 2.0
     mode: Mode = Mode.OPEN
-    house: str = "seven-feathers"
-    policy: str = "us_nj_pa"
+    house: str = "punto-banco"
+    policy: str = "fr_2007"
     seed: int | None = None
     faults: tuple[Fault, ...] = OFTEN
     fault_rate: float = 0.25
+    decide_after: float = 0.0
     port: int = 1883
-    board: bool = True
     board_port: int = 8080
     camera: bool = False
-    decide: bool = False
     plain: bool = False
     debug: bool = False
     keep: Path | None = None
@@ -101,10 +95,13 @@ def house_of(settings: DemoSettings) -> House:
 
 def shoe_of(settings: DemoSettings, house: House) -> Settings:
     """Configure the simulated shoe."""
+    at_once = not settings.camera and not find_simulator(settings.driver).ends_in_silence
+    warm_up = settings.warm_up if at_once else 0
     wanted = Settings(
         mode=settings.mode,
         decks=house.decks,
-        rounds=settings.rounds,
+        rounds=None if settings.rounds is None else warm_up + settings.rounds,
+        warm_up=warm_up,
         seed=settings.seed or 0,
         faults=settings.faults,
         fault_rate=settings.fault_rate,
@@ -130,8 +127,6 @@ def simulator_of(settings: DemoSettings) -> type[Simulator]:
         UserError: It has no simulator, or the demo cannot show it in this way.
     """
     simulator = find_simulator(settings.driver)
-    if settings.mode not in simulator.modes:
-        raise UserError(f"--mode {settings.mode}: {simulator.about} has no such mode")
     if simulator.ends_in_silence and not settings.speed:
         raise UserError(f"--speed 0: expected more: with {simulator.about}, silence ends a round")
     return simulator
@@ -161,31 +156,12 @@ def _excess(policy: Policy, *, camera: bool) -> Excess:
 
 
 def _early_misdeal(wanted: Settings) -> Settings:
-    """Choose a seed whose second or third round is the first misdeal, if possible."""
+    """Choose a seed whose second or third round after those at once is the first misdeal."""
     chosen = wanted
     for _ in range(_TRIES if wanted.fault_rate and _MISDEALS & set(wanted.faults) else 1):
         chosen = replace(wanted, seed=random.randrange(1_000_000))
-        rounds = scenario(replace(chosen, rounds=_EARLY_ROUNDS.stop - 1)).rounds
-        faults = [dealt for dealt in rounds if dealt.fault]
-        if faults and faults[0].number in _EARLY_ROUNDS and faults[0].fault in _MISDEALS:
+        rounds = scenario(replace(chosen, rounds=wanted.warm_up + _EARLY)).rounds
+        faults = [each.fault for each in rounds[wanted.warm_up :]]
+        if faults[0] is None and next(filter(None, faults), None) in _MISDEALS:
             break
     return chosen
-
-
-def shortened(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Shorten the pauses for bets and burned cards, and lengthen those after an error."""
-    now = before = 0.0
-    last: Step | None = None
-    for scene in scenes:
-        steps = []
-        for step in scene.steps:
-            now += _pause(step.at - before, last, burning=scene.round is None)
-            before, last = step.at, step
-            steps.append(replace(step, at=now))
-        yield replace(scene, steps=tuple(steps))
-
-
-def _pause(seconds: float, after: Step | None, *, burning: bool) -> float:
-    if after is not None and after.report is not None and after.report.code == "E":
-        return seconds + _READING_S
-    return seconds * _BURN_PACE if burning else min(seconds, _MAX_PAUSE_S)

@@ -15,7 +15,7 @@ from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot, card_text
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
-OPERATOR: Final = "Supervisor"
+OPERATOR: Final = "Scripted supervisor"
 
 CARRIES: Final = frozenset({Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND})
 _NOT_SIMULATED: Final = frozenset(

@@ -1,5 +1,5 @@
 """
-An MQTT broker inside the process, for the demo.
+An MQTT broker inside the process, for a demo on a computer without mosquitto.
 
 It listens on loopback only, supports MQTT 3.1.1 only and stores nothing. It has no
 access rights and does not detect a silent client, so it is no broker for a table.

@@ -13,6 +13,7 @@ with it.
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import ssl
@@ -492,6 +493,14 @@ def create_client(
     if context is not None:
         client.tls_set_context(context)
     return client
+
+
+def leave(client: paho.Client) -> None:
+    """Disconnect from the broker, and wait for the end of the client's thread."""
+    client.disconnect()
+    # paho fails if the thread ends by itself at the same time.
+    with contextlib.suppress(AttributeError):
+        client.loop_stop()
 
 
 def _not_trusted(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> str:

@@ -19,7 +19,7 @@ from tests.browser.expected_roads import Ledger
 from tests.browser.live_tables import Stage, Table, order, play_rounds, round_of, simulated
 from tests.browser.painted_board import cards, see, show_of, wait_shows
 from tests.browser.published_table import FoldedTable
-from tests.demo.test_board_server import first_of
+from tests.display.display_process import first_of
 from tests.volume import sample, volume
 
 pytestmark = pytest.mark.mosquitto

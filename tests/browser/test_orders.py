@@ -22,7 +22,6 @@ from drivers.simulators.angel_eye import Mode, Scene, Settings, scenes
 from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.summary import ResultCheck
 from shoe_daemon.game import Action, IrregularityKind
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
@@ -36,7 +35,8 @@ from tests.browser.live_tables import Stage, Table, play_on_line, play_rounds, r
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_page_standards import assert_accessible
 from tests.commands.command_table import SITE
-from tests.demo.test_board_server import first_of
+from tests.demo.result_check import ResultCheck
+from tests.display.display_process import first_of
 from tests.display.test_order_routes import OPERATORS, OTHER_PIN, PIN
 from tests.volume import sample, volume
 

@@ -21,7 +21,7 @@ from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage, Table, play_rounds
-from tests.demo.test_board_server import first_of
+from tests.display.display_process import first_of
 from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto

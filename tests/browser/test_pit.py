@@ -23,7 +23,7 @@ from tests.browser.chrome import Watched
 from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.browser.published_table import FoldedTable
 from tests.commands.command_table import SITE
-from tests.demo.test_board_server import first_of
+from tests.display.display_process import first_of
 from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto

@@ -19,8 +19,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_daemon.config.table import load_config
-from shoe_daemon.demo.clients import leave
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.mqtt.connection import leave
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.observations import Command

@@ -12,7 +12,7 @@ import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from shoe_daemon.demo.clients import leave
+from shoe_daemon.mqtt.connection import leave
 from shoe_daemon.service import commands
 from tests.brokers import PATIENCE, Mosquitto, wait_for
 from tests.chaos import journal_checks

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
+import socket
 import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from tests.brokers import PATIENCE, free_port, wait_for
 
-__all__ = ["LONGEST", "Done", "Terminal", "children_of", "environment", "run", "start"]
+__all__ = [
+    "LONGEST",
+    "Done",
+    "Terminal",
+    "children_of",
+    "demo",
+    "environment",
+    "listens",
+    "own_ports",
+    "run",
+    "start",
+]
 
 LONGEST = 200.0
 """Seconds after which a demo that should have ended counts as hanging."""
 
 COMMAND = (sys.executable, "-m", "shoe_daemon", "demo")
 
-# Two processes take longer to start than one: tests that are about the board ask for it.
-WITHOUT_BOARD = ("--no-board",)
 
 # Like a shell: has the terminal, starts the demo on it, and says how it ended. It stays, for
 # when the one who has a terminal goes, what nobody has read of it goes too.
@@ -58,13 +71,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
+def own_ports() -> tuple[str, ...]:
+    """Return free ports: two demos that start at once may both find the usual ones free."""
+    return "--port", str(free_port()), "--board-port", str(free_port())
+
+
 def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]:  # noqa: ANN401
     """Start a demo without a terminal, on a port that is free unless one is named."""
-    more_options: tuple[str, ...] = () if "--board" in arguments else WITHOUT_BOARD
-    if "--port" not in arguments:
-        more_options += ("--port", str(free_port()))
+    ports = own_ports() if "--port" not in arguments else ()
     return subprocess.Popen(
-        [*COMMAND, *more_options, *arguments],
+        [*COMMAND, *ports, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -73,6 +89,30 @@ def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]: 
         cwd=folder,
         **more,
     )
+
+
+@contextmanager
+def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """Run a demo; give it, and the rows of its introduction."""
+    process = start(folder, *arguments)
+    try:
+        assert process.stdout is not None
+        rows: dict[str, str] = {}
+        while not (line := process.stdout.readline()).startswith("Ctrl-C"):
+            assert line, process.communicate()
+            name, _, text = line.partition(":")
+            rows[name] = text.strip()
+        yield process, rows
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=PATIENCE)
+
+
+def listens(url: str) -> bool:
+    """Tell whether a display accepts connections."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", urlsplit(url).port or 0)) == 0
 
 
 def children_of(process: int) -> list[int]:
@@ -103,7 +143,7 @@ class Terminal:
         termios.tcsetwinsize(self._slave, (rows, columns))
         self.before = termios.tcgetattr(self._slave)
         self._bytes = bytearray()
-        command = command or (*COMMAND, *WITHOUT_BOARD, "--port", str(free_port()))
+        command = command or (*COMMAND, *own_ports())
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SHELL, *command, *arguments],
             stdin=self._slave,

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye import Mode, Settings, scenario
 from drivers.simulators.shoe import Excess, Fault
 from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.summary import ResultCheck
 from shoe_daemon.demo.supervisor import OPERATOR
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import IrregularityClosed
 from tests import volume
-from tests.demo.sample_table import SampleTable
+from tests.demo.result_check import ResultCheck
+from tests.display.sample_table import SampleTable
 
 ROUNDS = 40
 CALLED_OVER = [Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.MISREAD]

@@ -6,9 +6,8 @@ every round comes to its end, and the demo waits for no one who has decided.
 from __future__ import annotations
 
 import json
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count, product
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,17 @@ from typing import Any
 import pytest
 
 from drivers.simulators.shoe import Fault
-from shoe_daemon.demo.parts import SITE, TABLE, DemoRunner
+from shoe_daemon.demo.parts import PERSON, PIN, SITE, TABLE, Demo
 from shoe_daemon.demo.shoe import DemoSettings, house_of
-from shoe_daemon.mqtt.connection import create_client
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.connection import create_client, leave
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event
 from tests import volume
 from tests.brokers import free_port
 
 ROUNDS = 8
-STALLS_S = 60.0
-"""Seconds for all rounds: ten times what they take, a tenth of what a stall took."""
+STALLS_S = 90.0
+"""Seconds for all rounds: several times what they take, less than a stall takes."""
 
 CARD = "7H"
 WAIT = [
@@ -43,24 +41,21 @@ POLICIES = ("us_nj_pa", "fr_2007", "live_studio", "management")
 class Person:
     """Decides each irregularity once: by the proposal of that number, or else by the last."""
 
-    def __init__(self, runner: DemoRunner, choice: int) -> None:
+    def __init__(self, demo: Demo, choice: int) -> None:
         self.given: list[tuple[str, str]] = []
         self.refused: list[Any] = []
         self._topics, self._choice = Topics(SITE, TABLE), choice
-        self._runner, self._decided, self._numbers = runner, set[int](), count(1)
-        addresses = runner.addresses
-        settings = MqttSettings(host=addresses.host, port=addresses.port, protocol="3.1.1")
-        self._client = create_client(settings, "person", reconnect=True)
+        self._decided, self._numbers = set[int](), count(1)
+        self._client = create_client(demo.mqtt, "person", reconnect=True)
         self._client.on_connect = lambda client, *_: client.subscribe(
             [(f"{self._topics.root}/alert/active", 1), (f"{self._topics.root}/reply/#", 1)]
         )
         self._client.on_message = lambda _client, _data, message: self._receive(message)
-        self._client.connect(addresses.host, addresses.port)
+        self._client.connect(*demo.mqtt.address)
         self._client.loop_start()
 
     def leave(self) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
 
     def _receive(self, message: Any) -> None:  # noqa: ANN401 - of paho
         content = json.loads(message.payload)
@@ -84,14 +79,14 @@ class Person:
         self._send("rule", irregularity=data["id"], action=chosen["action"], **fields)
 
     def _send(self, verb: str, **fields: object) -> None:
-        order = {"id": f"person-{next(self._numbers)}", "operator": "ann", **fields}
+        order: dict[str, object] = {
+            "id": f"person-{next(self._numbers)}",
+            "operator": PERSON,
+            "pin": PIN,
+            "reason": "seen",
+        }
+        order |= fields
         self._client.publish(self._topics.command(verb), json.dumps(order).encode(), qos=1)
-
-
-@contextmanager
-def playing(settings: DemoSettings, folder: Path) -> Iterator[DemoRunner]:
-    with DemoRunner(settings, house_of(settings), folder) as runner:
-        yield runner
 
 
 @pytest.mark.parametrize(
@@ -109,18 +104,17 @@ def test_every_round_ends_without_a_stall(
         fault_rate=0.6,
         policy=policy,
         port=free_port(),
-        board=False,
-        decide=True,
+        board_port=free_port(),
+        decide_after=2 * STALLS_S,
     )
     events: list[Event] = []
-    began = time.monotonic()
-    with playing(settings, tmp_path) as runner:
-        person = Person(runner, choice)
+    with Demo(settings, house_of(settings), tmp_path, threading.Event(), events.append) as demo:
+        person = Person(demo, choice)
+        began = time.monotonic()
         try:
-            while not (runner.dealer.over and runner.settled):
-                for news in runner.news(0.05):
-                    events += news.events
+            while not demo.dealer.over:
                 assert time.monotonic() - began < STALLS_S, (person.given, events[-3:])
+                time.sleep(0.05)
         finally:
             person.leave()
     assert person.refused == []

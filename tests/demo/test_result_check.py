@@ -9,9 +9,9 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.capture import observations_of
 from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
 from drivers.simulators.shoe import Fault
-from shoe_daemon.demo.summary import ResultCheck
 from shoe_daemon.table import Event, RoundFinished
 from shoe_daemon.table.table import Table
+from tests.demo.result_check import ResultCheck
 
 ROUNDS = 30
 

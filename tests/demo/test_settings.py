@@ -1,5 +1,5 @@
 """
-The shoe of the demo: an early misdeal, short pauses, and the rules of the house.
+The shoe of the demo: an early misdeal, and the rules of the house.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye import Mode, Settings, scenes
 from drivers.simulators.shoe import Excess, Fault
-from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of, shortened
+from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import HOUSE_IDS, Burn, house_to_mapping, load_house
 from shoe_daemon.table import Event, Session, Table, TableState, from_microseconds
-from tests.demo.sample_table import boards
+from tests.display.sample_table import SampleTable
 from tests.volume import sample
 
 WHOLE_SHOES = [name for name in HOUSE_IDS if load_house(name).reshuffle == "per_shoe"]
@@ -35,43 +35,23 @@ def wanted(settings: DemoSettings) -> Settings:
     return shoe_of(settings, house_of(settings))
 
 
-@pytest.mark.parametrize("_", range(3))
-def test_the_first_misdeal_is_in_the_second_or_third_round(_: int) -> None:
-    played = islice(scenes(wanted(DemoSettings())), 4)
-    rounds = [scene.round for scene in played if scene.round]
-    first = next(each for each in rounds if each.fault)
-    assert first.number in {2, 3}
-    assert first.fault in {Fault.OVERDRAW, Fault.MISSED_DRAW}
-
-
-def test_a_newcomer_sees_cards_within_seconds_and_a_misdeal_within_a_minute() -> None:
-    settings = DemoSettings()
-    burned, *played = islice(shortened(scenes(wanted(settings))), 4)
-    assert burned.steps[0].at == 0
-    assert burned.steps[1].at / settings.speed < 3
-    assert played[0].steps[0].at / settings.speed < 10
-    assert played[-1].steps[-1].at / settings.speed < 60
-
-
-def test_only_time_is_shortened() -> None:
-    settings = Settings(mode=Mode.HIDDEN, rounds=40, seed=2, faults=tuple(Fault), fault_rate=0.5)
-    before, after = list(scenes(settings)), list(shortened(scenes(settings)))
-    assert [scene.round for scene in before] == [scene.round for scene in after]
-    slow = [step for scene in before for step in scene.steps]
-    quick = [step for scene in after for step in scene.steps]
-    assert [step.report for step in slow] == [step.report for step in quick]
-    times = [step.at for step in quick]
-    assert times == sorted(times)
-    assert times[-1] < slow[-1].at
+@pytest.mark.parametrize("warm_up", [0, 5, 40])
+def test_the_second_or_third_round_at_the_pace_is_the_first_misdeal(warm_up: int) -> None:
+    played = islice(scenes(wanted(DemoSettings(warm_up=warm_up))), warm_up + 4)
+    faults = [scene.round.fault for scene in played if scene.round]
+    place = next(place for place, fault in enumerate(faults, 1 - warm_up) if fault)
+    assert place in {2, 3}
+    assert faults[warm_up + place - 1] in {Fault.OVERDRAW, Fault.MISSED_DRAW}
 
 
 @pytest.mark.parametrize(("house", "mode"), sample(product(WHOLE_SHOES, Mode), 3))
 def test_no_house_raises_a_false_alarm(house: str, mode: Mode) -> None:
     settings = DemoSettings(house=house, mode=mode, fault_rate=0, rounds=170, seed=1)
-    last = list(boards(wanted(settings), house))[-1]
-    assert last.caught == 0
-    assert last.table.shoe is not None
-    assert last.table.shoe.number == 3, "the end of a shoe was seen twice"
+    table = SampleTable(house, "us_nj_pa")
+    last = list(table.boards(wanted(settings)))[-1]
+    assert not any(event.type == "irregularity" for event in table.events)
+    assert last.shoe is not None
+    assert last.shoe.number == 3, "the end of a shoe was seen twice"
 
 
 @pytest.mark.parametrize("burn", BURNS, ids=str)

@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from shoe_daemon.demo.clients import Subscriber, SupervisorClient
+from shoe_daemon.demo.client import SupervisorClient
 from shoe_daemon.demo.supervisor import AutoSupervisor
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import Mosquitto, mosquitto, wait_for
 
@@ -18,9 +19,7 @@ pytestmark = pytest.mark.mosquitto
 
 def supervisor(broker: Mosquitto, table: str) -> SupervisorClient:
     topics, mind = Topics("house", table), AutoSupervisor(lambda: None)
-    return SupervisorClient(
-        ("127.0.0.1", broker.port), topics, mind, decision_s=0.0, on_answer=lambda _answered: None
-    )
+    return SupervisorClient(MqttSettings(port=broker.port), topics, mind, decide_after=0)
 
 
 def test_the_supervisors_of_two_tables_are_two(mosquitto: Mosquitto) -> None:
@@ -31,9 +30,8 @@ def test_the_supervisors_of_two_tables_are_two(mosquitto: Mosquitto) -> None:
     assert "already connected" not in log
 
 
-@pytest.mark.parametrize("which", ["supervisor", "subscriber"])
 def test_a_line_that_has_ended_before_it_is_waited_for_is_left_as_any(
-    which: str, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     current = threading.current_thread
 
@@ -45,7 +43,6 @@ def test_a_line_that_has_ended_before_it_is_waited_for_is_left_as_any(
             wait_for(is_over)
         return current()
 
-    listener = Subscriber("127.0.0.1", mosquitto.port, "#")
-    with supervisor(mosquitto, "table-1") if which == "supervisor" else listener:
+    with supervisor(mosquitto, "table-1"):
         monkeypatch.setattr(threading, "current_thread", late)
     monkeypatch.undo()

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +21,7 @@ from argon2 import PasswordHasher
 from tests.brokers import PATIENCE, free_port, wait_for
 from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
 
-__all__ = ["PATIENCE", "SECRET_HASH", "Answer", "Browser", "Display"]
+__all__ = ["PATIENCE", "SECRET_HASH", "Answer", "Browser", "Display", "facts_of", "first_of"]
 
 SECRET_HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("secret")
 """Of the password "secret", and quick to check: one of the product takes a tenth of a second."""
@@ -41,6 +42,17 @@ class Answer(NamedTuple):
         found = _BLOCK.search(self.body.decode())
         assert found is not None, self.body[:200]
         return json.loads(found[1])
+
+
+def first_of(url: str) -> Any:  # noqa: ANN401 - JSON
+    """Return the documents that a page begins with."""
+    return facts_of(url)["first"]
+
+
+def facts_of(url: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what a page begins with."""
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 - our own
+        return Answer(answer.status, {}, answer.read()).block
 
 
 class Display:

@@ -33,7 +33,7 @@ from shoe_daemon.display.terminal.screen import (
     render_rows,
     text_of,
 )
-from shoe_daemon.display.terminal.text import Part, centred, clean, line, line_with_end
+from shoe_daemon.display.terminal.text import centred, clean, line, line_with_end
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_notation import Result, parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Roads, Tail, build_roads
@@ -47,7 +47,7 @@ def drawn(made: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> Rows:
     """Draw a scoreboard, where it takes no more columns than it may."""
     picture, taken = scoreboard(made, ties, symbols, width)
     assert taken <= width
-    return render_rows([picture], taken)
+    return render_rows(picture, taken)
 
 
 def text_in(rows: Rows) -> str:
@@ -158,7 +158,7 @@ class TestLines:
     def test_what_is_too_long_is_shortened_by_columns(
         self, text: str, width: int, shown: str
     ) -> None:
-        assert text_of(render_rows([Part(line(text), 1)], width)[0]) == shown
+        assert text_of(render_rows(line(text), width)[0]) == shown
 
     @settings(max_examples=volume(15, 60), deadline=None)
     @given(st.text(max_size=40), st.text(max_size=40), st.integers(1, 30))
@@ -166,7 +166,7 @@ class TestLines:
         self, left: str, right: str, width: int
     ) -> None:
         for picture in (centred(left), line_with_end(line(left), line(right), width)):
-            (row,) = render_rows([Part(picture, None)], width)
+            (row,) = render_rows(picture, width)
             assert Segment.get_line_length(row) == width
             assert text_of(row) == clean(text_of(row))
 

@@ -27,9 +27,9 @@ from shoe_daemon.mqtt import documents
 from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.table import observations
 from shoe_daemon.table.events import ReaderStatus
-from tests.demo.sample_table import SampleTable
-from tests.demo.view_reader import faces, folded_down, public_cards
 from tests.display.road_reader import NAMES, expected, read_road
+from tests.display.sample_table import SampleTable
+from tests.display.view_reader import faces, folded_down, public_cards
 from tests.table.dealer import Dealer
 from tests.volume import sample, volume
 
@@ -56,7 +56,7 @@ def text_of(seen: TableView, size: tuple[int, int] = (80, 24)) -> str:
 
 
 def rows_of(seen: TableView, size: tuple[int, int], symbols: Symbols = LETTERS) -> Rows:
-    return render_rows(board(seen, *size, symbols), size[0])
+    return render_rows(board(seen, *size, symbols), *size)
 
 
 @pytest.mark.parametrize("size", sample(SIZES, 2))

@@ -32,9 +32,9 @@ from shoe_daemon.floor.table import Freshness, Link, Message, Moment
 from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.mqtt.settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
-from tests.demo.sample_table import SampleTable
-from tests.demo.view_reader import faces, public_cards
+from tests.display.sample_table import SampleTable
 from tests.display.terminal_screen import PATIENCE, Screen
+from tests.display.view_reader import faces, public_cards
 from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
@@ -85,7 +85,7 @@ def picture(
 
 
 def drawn(view: TableView, size: tuple[int, int], symbols: Symbols = LETTERS) -> str:
-    return "\n".join(map(text_of, render_rows(board(view, *size, symbols), size[0])))
+    return "\n".join(map(text_of, render_rows(board(view, *size, symbols), *size)))
 
 
 def other(documents: Documents, suffix: str, **more: Any) -> Documents:  # noqa: ANN401

@@ -10,7 +10,8 @@ from tests.demo.demo_process import run
 
 
 def test_each_card_is_logged_as_frame_observation_event_and_message(tmp_path: Path) -> None:
-    options = ("--debug", "--speed", "0", "--fault-rate", "0", "--rounds", "2", "--seed", "3")
+    clean = ("--warm-up", "0", "--fault-rate", "0", "--seed", "3")
+    options = ("--debug", "--speed", "0", "--rounds", "2", *clean)
     status, _, log = run(tmp_path, *options)
     assert status == 0
     lines = [json.loads(line) for line in log.splitlines()]

@@ -2,6 +2,6 @@
 The board of a table in a terminal, drawn with rich, an extra.
 
 `board` draws a table's board: `hands` and `cards` on the felt, `road_grid` and
-`road_layout` below it. `screen` shows parts on the terminal or prints them; `watch` is
+`road_layout` below it. `screen` shows pictures on the terminal or prints them; `watch` is
 `shoe-daemon watch`.
 """

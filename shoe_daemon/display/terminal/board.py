@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from msgspec import Struct
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.layout import Layout
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -18,7 +19,6 @@ from rich.text import Text
 from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
-from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
 from shoe_daemon.display.terminal.hands import (
     Announcement,
     felt,
@@ -30,21 +30,21 @@ from shoe_daemon.display.terminal.road_grid import HEIGHT
 from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
 from shoe_daemon.display.terminal.text import (
     MIN_SIZE,
-    Part,
     centred,
     facts,
     line,
     line_with_end,
+    part,
+    stacked,
 )
 from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game import card_text
 from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView
 
+_FELT: Final = 9
 _TIGHT_FELT: Final = 8
-_SMALL_FELT: Final = 9
-_LARGE_FELT: Final = 15
-_MIN_WIDTH_FOR_LARGE: Final = 100
+_MAX_ROAD_ROWS: Final = 3
 _MAX_AIR: Final = 2
 _SHOWN_OUTCOMES: Final = 60
 _WARNINGS: Final = {
@@ -72,6 +72,7 @@ class TableView(Struct, frozen=True, kw_only=True):
         roads: Its roads, likewise.
         history: Its past rounds, likewise.
         recent_result: The last result was received a few seconds ago.
+        notes: Rows above the last one, which another program adds.
         hint: Text in the last row.
     """
 
@@ -84,6 +85,7 @@ class TableView(Struct, frozen=True, kw_only=True):
     roads: RoadsNow | None = None
     history: History | None = None
     recent_result: bool = False
+    notes: tuple[Text, ...] = ()
     hint: str = "Ctrl-C ends"
 
 
@@ -93,12 +95,11 @@ class Plan(NamedTuple):
 
     Attributes:
         limits: The limits have a row of their own.
-        road_rows: Number of rows of roads: two or three.
+        road_rows: Number of rows of roads: one to three.
         air: Empty rows before each of them.
         spare: Empty rows after them.
     """
 
-    size: Size
     limits: bool
     felt: int
     road_rows: int
@@ -118,44 +119,44 @@ class Muted:
             yield Segment(text, style and appearance.grey(style), control)
 
 
-def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) -> list[Part]:
+def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) -> RenderableType:
     """Draw the board for a terminal of this size."""
     if width < MIN_SIZE[0] or height < MIN_SIZE[1]:
-        return facts(_facts(view), height)
-    plan, theme = _plan(width, height), Theme(symbols, appearance.ON_RAIL)
+        return facts(_facts(view))
+    notes = view.notes[: height - 2 - _TIGHT_FELT - HEIGHT]
+    plan, theme = _plan(height, len(notes)), Theme(symbols, appearance.ON_RAIL)
     head, roads = _head(view, plan, width), _roads(view, plan, theme, width)
     table, foot = _felt(view, plan, width), _foot(view, theme, width)
+    below = part(Group(*notes), len(notes), margin=1)
     problem = warning(view)
     if problem is None:
-        return [*head, table, *roads, foot]
-    table = table._replace(height=plan.felt - len(problem))
+        return stacked(*head, part(table, plan.felt, appearance.FELT), *roads, below, part(*foot))
     banner = [
-        Part(centred(text, style), 1, appearance.ALARM)
+        part(centred(text, style), 1, appearance.ALARM)
         for text, style in zip(problem, (appearance.ALARM_TITLE, appearance.ALARM), strict=True)
     ]
-    foot = foot._replace(style=appearance.grey(appearance.RAIL))
-    return [*_muted(*head, table), *banner, *_muted(*roads), foot]
+    shortened = part(table, plan.felt - len(problem), appearance.FELT)
+    return stacked(*_muted(*head, shortened), *banner, *_muted(*roads), below, part(*foot))
 
 
-def _muted(*parts: Part) -> Iterator[Part]:
-    for part in parts:
-        yield part._replace(picture=Muted(part.picture), style=appearance.grey(part.style))
+def _muted(*parts: Layout) -> Iterator[Layout]:
+    for each in parts:
+        yield Layout(Muted(each.renderable), size=each.size)
 
 
-def _plan(width: int, height: int) -> Plan:
-    rows = 3 if height >= 2 + _TIGHT_FELT + 3 * HEIGHT else 2
-    spare = height - 2 - rows * HEIGHT
-    size, table = SMALL, _SMALL_FELT if spare > _TIGHT_FELT else _TIGHT_FELT
-    if spare >= _LARGE_FELT and width >= _MIN_WIDTH_FOR_LARGE:
-        size, table = LARGE, _LARGE_FELT
+def _plan(height: int, notes: int) -> Plan:
+    spare = height - 2 - notes
+    rows = min((spare - _TIGHT_FELT) // HEIGHT, _MAX_ROAD_ROWS)
+    spare -= rows * HEIGHT
+    table = _FELT if spare > _TIGHT_FELT else _TIGHT_FELT
     spare -= table
     own_row = spare > 0
     spare -= own_row
     air = min(spare // (rows + 1), _MAX_AIR)
-    return Plan(size, own_row, table, rows, air, spare - rows * air)
+    return Plan(own_row, table, rows, air, spare - rows * air)
 
 
-def _head(view: TableView, plan: Plan, width: int) -> list[Part]:
+def _head(view: TableView, plan: Plan, width: int) -> list[Layout]:
     """Write the names, and the limits beside them or in a row of their own."""
     state = view.state
     name = line(f"♠ {title(view)}", appearance.RAIL_TITLE)
@@ -165,34 +166,33 @@ def _head(view: TableView, plan: Plan, width: int) -> list[Part]:
     if not plan.limits:
         name = Text.assemble(name, "  ", line(allowed, appearance.RAIL_DIM))
     name.truncate(width - right.cell_len - 5, overflow="ellipsis")
-    head = [Part(line_with_end(name, right, width - 2), 1, margin=1)]
+    head = [part(line_with_end(name, right, width - 2), 1, margin=1)]
     if plan.limits:
-        head.append(Part(line(allowed, appearance.RAIL_DIM), 1, margin=3))
+        head.append(part(line(allowed, appearance.RAIL_DIM), 1, margin=3))
     return head
 
 
-def _felt(view: TableView, plan: Plan, width: int) -> Part:
-    picture: RenderableType = ""
-    if view.state is not None:
-        tight = plan.felt == _TIGHT_FELT
-        picture = felt(view.state, announcement(view), plan.size, width, tight=tight)
-    return Part(picture, plan.felt, appearance.FELT)
+def _felt(view: TableView, plan: Plan, width: int) -> RenderableType:
+    if view.state is None:
+        return ""
+    return felt(view.state, announcement(view), width, tight=plan.felt == _TIGHT_FELT)
 
 
-def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
+def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Layout]:
     rows = (
         board_rows(view.roads, view.history, theme, width - 2, plan.road_rows)
         if view.state
         else []
     )
-    parts = [part for row in rows for part in (Part("", plan.air), Part(row, HEIGHT, margin=1))]
+    parts = [each for row in rows for each in (part("", plan.air), part(row, HEIGHT, margin=1))]
     rest = plan.spare + (plan.road_rows - len(rows)) * (plan.air + HEIGHT)
-    return [*parts, Part("", rest)]
+    return [*parts, part("", rest)]
 
 
-def _foot(view: TableView, theme: Theme, width: int) -> Part:
+def _foot(view: TableView, theme: Theme, width: int) -> tuple[Text, int, Style, int]:
     """Write how fresh the board is, the lost readers, and the marks of the next round."""
     live = view.fresh.state == "live"
+    style = appearance.RAIL if warning(view) is None else appearance.grey(appearance.RAIL)
     told = view.fresh.state.replace("_", " ")
     text = Text.assemble(
         Text("● " if live else "✗ ", appearance.GOOD if live else appearance.BAD),
@@ -202,7 +202,7 @@ def _foot(view: TableView, theme: Theme, width: int) -> Part:
         no_wrap=True,
     )
     marks = next_round(view.roads.ask, theme) if view.roads and live else Text()
-    return Part(line_with_end(text, marks, width - 2), 1, margin=1)
+    return line_with_end(text, marks, width - 2), 1, style, 1
 
 
 def _facts(view: TableView) -> list[tuple[str, Style]]:
@@ -223,6 +223,7 @@ def _facts(view: TableView) -> list[tuple[str, Style]]:
         letters = "".join(LETTERS.outcomes[each.outcome] for each in view.roads.bead)
         lines.append((letters[-_SHOWN_OUTCOMES:], appearance.RAIL))
         lines.append((counts_line(view.roads.counts), appearance.RAIL))
+    lines += [(note.plain, appearance.RAIL) for note in view.notes]
     lines.append(("The whole board needs 80 columns and 24 rows.", appearance.RAIL_DIM))
     return lines
 

@@ -6,8 +6,7 @@ Cards have half blocks as edges, so that they have a shape without colours too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from rich.style import Style
 from rich.text import Text
@@ -15,29 +14,18 @@ from rich.text import Text
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.game import SUIT_SIGNS, Card
 
+WIDTH: Final = 7
+"""Columns of an upright card."""
 
-class Size(NamedTuple):
-    """Columns and rows of an upright card, of a third card lying on its side, and of a total."""
+HEIGHT: Final = 5
+LYING_WIDTH: Final = 9
+"""Columns of a third card, which lies on its side."""
 
-    width: int
-    height: int
-    lying_width: int
-    lying_height: int
-    digit_width: int
-    digit_height: int
-
-    def of(self, *, lying: bool) -> tuple[int, int, int]:
-        """Return columns and rows of a card, and the empty rows above it."""
-        if not lying:
-            return self.width, self.height, 0
-        return self.lying_width, self.lying_height, (self.height - self.lying_height) // 2
-
-
-SMALL: Final = Size(7, 5, 9, 3, 3, 3)
-LARGE: Final = Size(9, 7, 13, 5, 6, 5)
+DIGIT_WIDTH: Final = 3
+_LYING_HEIGHT: Final = 3
+_DIGIT_HEIGHT: Final = 3
 
 _RED: Final = frozenset("HD")
-_MIN_HEIGHT_FOR_EDGE: Final = 5
 _RANK_WIDTH: Final = 2
 _DIGITS: Final = (
     ("███", " █ ", "███", "███", "█ █", "███", "███", "███", "███", "███"),
@@ -45,84 +33,74 @@ _DIGITS: Final = (
     ("█ █", " █ ", "███", "███", "███", "███", "███", "  █", "███", "███"),
     ("█ █", " █ ", "█  ", "  █", "  █", "  █", "█ █", "  █", "█ █", "  █"),
     ("███", "███", "███", "███", "  █", "███", "███", "  █", "███", "███"),
+    ("   ", "   ", "   ", "   ", "   ", "   ", "   ", "   ", "   ", "   "),
 )
 """Rows of pixels of each digit."""
-
-_PIPS: Final = {
-    "H": (" ██ ██ ", "███████", "███████", " █████ ", "  ███  ", "   █   "),
-    "D": ("   █   ", "  ███  ", " █████ ", " █████ ", "  ███  ", "   █   "),
-    "S": ("   █   ", "  ███  ", " █████ ", "███████", "   █   ", "  ███  "),
-    "C": ("  ███  ", "  ███  ", "███████", "███████", "   █   ", "  ███  "),
-}
 
 _HALVES: Final = {"██": "█", "█ ": "▀", " █": "▄", "  ": " "}
 
 
-def card_block(face: Card | None, size: Size, *, lying: bool, unread: bool = False) -> Text:
+def card_block(face: Card | None, *, lying: bool, unread: bool = False) -> Text:
     """Draw a card; None is a card that lies face down, or could not be read."""
-    width, height, _ = size.of(lying=lying)
-    width, height = width - 2, height - 2 if height >= _MIN_HEIGHT_FOR_EDGE else height
+    width, height = _size(lying=lying)
+    width, height = width - 2, height if lying else height - 2
     rows, middle = [""] * height, height // 2
     if unread:
         rows[middle] = "?"
-        return _sheet(rows, appearance.UNREAD_EDGE, appearance.UNREAD, size, lying=lying)
+        return _sheet(rows, appearance.UNREAD_EDGE, appearance.UNREAD, lying=lying)
     if face is None:
         rows = ["▚" * width] * height
-        return _sheet(rows, appearance.BACK_EDGE, appearance.BACK, size, lying=lying)
-    pip = _halved(_PIPS[face.suit]) if size is LARGE else [SUIT_SIGNS[face.suit]]
-    above = (height - len(pip)) // 2
-    rows[above : above + len(pip)] = pip
-    rank = face.rank
+        return _sheet(rows, appearance.BACK_EDGE, appearance.BACK, lying=lying)
+    rank, sign = face.rank, SUIT_SIGNS[face.suit]
     if lying:
-        sign = f"{rows[middle]:^{width - 2 * _RANK_WIDTH}}"
+        sign = f"{sign:^{width - 2 * _RANK_WIDTH}}"
         rows[middle] = f"{rank:<{_RANK_WIDTH}}{sign}{rank:>{_RANK_WIDTH}}"
     else:
-        rows[0], rows[-1] = f"{rank:<{width}}", f"{rank:>{width}}"
+        rows = [f"{rank:<{width}}", sign, f"{rank:>{width}}"]
     ink = appearance.CARD_RED if face.suit in _RED else appearance.CARD_BLACK
-    return _sheet(rows, appearance.CARD_EDGE, ink, size, lying=lying)
+    return _sheet(rows, appearance.CARD_EDGE, ink, lying=lying)
 
 
-def _sheet(rows: list[str], edge: Style, inside: Style, size: Size, *, lying: bool) -> Text:
-    width, height, above = size.of(lying=lying)
-    text = Text("\n" * above, no_wrap=True)
-    edged = height >= _MIN_HEIGHT_FOR_EDGE
-    if edged:
+def _size(*, lying: bool) -> tuple[int, int]:
+    return (LYING_WIDTH, _LYING_HEIGHT) if lying else (WIDTH, HEIGHT)
+
+
+def _above(height: int) -> str:
+    """Return empty rows that centre something beside an upright card."""
+    return "\n" * ((HEIGHT - height) // 2)
+
+
+def _sheet(rows: list[str], edge: Style, inside: Style, *, lying: bool) -> Text:
+    width, height = _size(lying=lying)
+    text = Text(_above(height), no_wrap=True)
+    if not lying:
         text.append(f"▗{'▄' * (width - 2)}▖\n", edge)
     for row in rows:
         text.append("▐", edge).append(f"{row:^{width - 2}}", inside).append("▌\n", edge)
-    if edged:
+    if not lying:
         text.append(f"▝{'▀' * (width - 2)}▘", edge)
     return text
 
 
-def place_block(size: Size, *, lying: bool, due: bool) -> Text:
+def place_block(*, lying: bool, due: bool) -> Text:
     """Draw the outline of an empty place, highlighted if the next card goes there."""
-    width, height, above = size.of(lying=lying)
+    width, height = _size(lying=lying)
     rows = [f"│{'':{width - 2}}│"] * (height - 2)
     if due:
         rows[(height - 2) // 2] = f"│{'next':^{width - 2}}│"
     across = "─" * (width - 2)
-    text = "\n".join([f"╭{across}╮", *rows, f"╰{across}╯"])
-    return Text("\n" * above + text, appearance.DUE if due else appearance.FELT_LINE, no_wrap=True)
+    text = _above(height) + "\n".join([f"╭{across}╮", *rows, f"╰{across}╯"])
+    return Text(text, appearance.DUE if due else appearance.FELT_LINE, no_wrap=True)
 
 
-def total_block(value: int | None, size: Size, style: Style) -> Text:
+def total_block(value: int | None, style: Style) -> Text:
     """Draw a total as a large digit; a dot if it is unknown."""
-    above = (size.height - size.digit_height) // 2
+    above = _above(_DIGIT_HEIGHT)
     if value is None or not 0 <= value < len(_DIGITS[0]):
-        dot = "\n" * (size.digit_height // 2) + f"{'·':^{size.digit_width}}"
-        return Text("\n" * above + dot, appearance.FELT_LINE, no_wrap=True)
-    rows = [digits[value] for digits in _DIGITS]
-    if size is LARGE:
-        rows = [row.replace("█", "██").replace(" ", "  ") for row in rows]
-    else:
-        rows = _halved((*rows, "   "))
-    return Text("\n".join([""] * above + rows), style, no_wrap=True)
-
-
-def _halved(pixels: Sequence[str]) -> list[str]:
-    """Combine two rows of pixels into each row of characters."""
-    return [
-        "".join(_HALVES[above + below] for above, below in zip(upper, lower, strict=True))
-        for upper, lower in zip(pixels[0::2], pixels[1::2], strict=True)
+        return Text(f"{above}\n{'·':^{DIGIT_WIDTH}}", appearance.FELT_LINE, no_wrap=True)
+    pixels = [digits[value] for digits in _DIGITS]
+    rows = [
+        "".join(_HALVES[upper + lower] for upper, lower in zip(*pair, strict=True))
+        for pair in zip(pixels[0::2], pixels[1::2], strict=True)
     ]
+    return Text(above + "\n".join(rows), style, no_wrap=True)

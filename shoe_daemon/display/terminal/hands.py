@@ -11,8 +11,9 @@ from rich.text import Text
 
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.cards import (
-    LARGE,
-    Size,
+    DIGIT_WIDTH,
+    LYING_WIDTH,
+    WIDTH,
     card_block,
     place_block,
     total_block,
@@ -61,7 +62,7 @@ class Announcement(NamedTuple):
 
 
 def felt(
-    table: PublicTable, announcement: Announcement, size: Size, width: int, *, tight: bool = False
+    table: PublicTable, announcement: Announcement, width: int, *, tight: bool = False
 ) -> RenderableType:
     """
     Draw the round on the table, or the announcement while there is none.
@@ -69,15 +70,12 @@ def felt(
     A tight felt has no row for remarks: they replace the second line of text.
     """
     half = width // 2
-    hands = beside(
-        (_hand(Hand.PLAYER, size, table), half), (_hand(Hand.BANKER, size, table), width - half)
-    )
-    air = [""] if size is LARGE else []
+    hands = beside((_hand(Hand.PLAYER, table), half), (_hand(Hand.BANKER, table), width - half))
     headline, sentence = _announcement(table, announcement)
     remarks = _remarks(table, width, tight=tight)
     if tight:
         return Group(hands, headline, remarks or sentence)
-    return Group(*air, hands, remarks or "", *air, headline, sentence)
+    return Group(hands, remarks or "", headline, sentence)
 
 
 def result_of(table: PublicTable) -> RoundFinished | None:
@@ -110,22 +108,21 @@ def verdict(result: RoundFinished) -> str:
     return f"{WINNERS[result.outcome].upper()}{score}{f'  ·  {more}' if more else ''}"
 
 
-def _hand(hand: Hand, size: Size, table: PublicTable) -> RenderableType:
+def _hand(hand: Hand, table: PublicTable) -> RenderableType:
     """Draw the name of a hand, its cards, and its total on the inner side."""
     round_ = table.round
     value = None
     if round_ is not None:
         value = round_.player_total if hand is Hand.PLAYER else round_.banker_total
-    digit = total_block(value, size, _total_style(table, hand))
-    first, second, third = _cards(hand, size, round_)
-    parts: list[tuple[RenderableType, int]] = [(first, size.width + 1), (second, size.width + 1)]
+    digit = total_block(value, _total_style(table, hand))
+    first, second, third = _cards(hand, round_)
+    parts: list[tuple[RenderableType, int]] = [(first, WIDTH + 1), (second, WIDTH + 1)]
     if hand is Hand.PLAYER:
-        parts += [(third, size.lying_width + _GAP), (digit, size.digit_width)]
+        parts += [(third, LYING_WIDTH + _GAP), (digit, DIGIT_WIDTH)]
     else:
-        parts = [(digit, size.digit_width + _GAP), *parts, (third, size.lying_width)]
-    air = [""] if size is LARGE else []
+        parts = [(digit, DIGIT_WIDTH + _GAP), *parts, (third, LYING_WIDTH)]
     width = sum(width for _, width in parts)
-    return Align.center(Group(_title(hand, table), *air, beside(*parts)), width=width)
+    return Align.center(Group(_title(hand, table), beside(*parts)), width=width)
 
 
 def _total_style(table: PublicTable, hand: Hand) -> Style:
@@ -145,7 +142,7 @@ def _title(hand: Hand, table: PublicTable) -> Text:
     return centred(text, style)
 
 
-def _cards(hand: Hand, size: Size, round_: RoundView | None) -> list[Text]:
+def _cards(hand: Hand, round_: RoundView | None) -> list[Text]:
     cards = {card.slot: card for card in (round_.cards if round_ else ())}
     due = _due_slot(round_, hand)
     drawn = []
@@ -153,9 +150,9 @@ def _cards(hand: Hand, size: Size, round_: RoundView | None) -> list[Text]:
         lying, found = slot in _THIRD, cards.get(slot)
         if found is not None:
             unread = is_unread(found, round_)
-            drawn.append(card_block(found.card, size, lying=lying, unread=unread))
+            drawn.append(card_block(found.card, lying=lying, unread=unread))
         elif not lying or slot is due:
-            drawn.append(place_block(size, lying=lying, due=slot is due))
+            drawn.append(place_block(lying=lying, due=slot is due))
         else:
             drawn.append(Text())
     return drawn

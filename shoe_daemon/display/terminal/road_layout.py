@@ -19,7 +19,7 @@ from shoe_daemon.display.terminal.road_grid import (
     big_road_for,
     derived_roads,
 )
-from shoe_daemon.display.terminal.text import Part, beside, line
+from shoe_daemon.display.terminal.text import beside, line
 from shoe_daemon.event_text import aborted_text
 from shoe_daemon.game import (
     Ask,
@@ -53,22 +53,24 @@ _MIN_WIDTH_FOR_COUNTS: Final = 56
 def board_rows(
     roads: RoadsNow | None, history: History | None, theme: Theme, width: int, rows: int
 ) -> list[RenderableType]:
-    """Arrange the roads and counts of a board in two rows, or in three."""
+    """Arrange the roads and counts of a board in one row, in two, or in three."""
     if roads is None:
         return [Padding(Text("No roads yet", appearance.RAIL_DIM, justify="center"), (3, 0, 0, 0))]
     beads = bead_plate(roads.bead, theme.symbols)
     big = big_road_for(roads, roads.options.leading_ties, theme.symbols, width)
     if rows < _THREE_ROWS:
-        counts = line(counts_line(roads.counts), appearance.RAIL)
+        upper = RoadGrid(big, theme, line(counts_line(roads.counts), appearance.RAIL))
+        if rows == 1:
+            return [upper]
         small = width * 2 // 5 // beads.pitch * beads.pitch
         rest = width - small - _GAP
         derived = _derived(roads, theme, rest)
         lower = beside((RoadGrid(beads, theme), small), (derived, rest), gap=_GAP)
-        return [RoadGrid(big, theme, counts), lower]
+        return [upper, lower]
     room = width - COUNTS_WIDTH - 2 * _GAP - _LOG_WIDTH
     log = _last_rounds(history) if room >= beads.pitch * _MIN_BEAD_COLUMNS else None
-    upper = _beads_and_counts(beads, roads.counts, theme, width, log)
-    return [upper, RoadGrid(big, theme), _derived(roads, theme, width)]
+    first = _beads_and_counts(beads, roads.counts, theme, width, log)
+    return [first, RoadGrid(big, theme), _derived(roads, theme, width)]
 
 
 def _beads_and_counts(
@@ -122,7 +124,9 @@ def _side_by_side(roads: list[Road], theme: Theme, each: int) -> RenderableType:
     return beside(*((RoadGrid(road, theme), each) for road in roads), gap=_GAP)
 
 
-def scoreboard(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> tuple[Part, int]:
+def scoreboard(
+    roads: Roads, ties: LeadingTies, symbols: Symbols, width: int
+) -> tuple[RenderableType, int]:
     """
     Draw all roads below one another, as `shoe-daemon roads` prints them.
 
@@ -140,7 +144,7 @@ def scoreboard(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) ->
         each = (width + _GAP) // len(row) - _GAP
         parts += [_side_by_side(row, theme, each), ""]
     parts += [next_round(roads.ask, theme), "", *_legend(symbols)]
-    return Part(Group(*parts), None, appearance.ON_TERMINAL.text), width
+    return Group(*parts), width
 
 
 def _first_rows(beads: Road, roads: Roads, theme: Theme, width: int) -> RenderableType:

@@ -1,4 +1,4 @@
-"""Output of pictures: on the whole terminal, as lines, or as SVG."""
+"""Output of pictures: live on the whole terminal, or as rows."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import contextlib
 import os
 import sys
 import termios
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from io import StringIO
 from typing import Final, Self
 
-from rich.console import Console
-from rich.control import Control
+from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.segment import Segment, Segments
-
-from shoe_daemon.display.terminal.text import Part
 
 Rows = list[list[Segment]]
 
@@ -24,17 +22,12 @@ _RENDERER: Final = Console(
 )
 
 
-def render_rows(parts: Iterable[Part], width: int) -> Rows:
-    """Lay out parts below one another, in rows of exactly `width` columns."""
-    rows: Rows = []
-    for picture, height, style, margin in parts:
-        options = _RENDERER.options.update(width=width - 2 * margin)
-        if height is not None:
-            options = options.update_height(height)
-        edge = [Segment(" " * margin, style)] if margin else []
-        lines = _RENDERER.render_lines(picture, options, style=style, pad=True)
-        rows += [[*edge, *line, *edge] for line in lines]
-    return rows
+def render_rows(picture: RenderableType, width: int, height: int | None = None) -> Rows:
+    """Lay out a picture in rows of exactly `width` columns; without a height, all that it has."""
+    options = _RENDERER.options.update(width=width)
+    if height is not None:
+        options = options.update_height(height)
+    return _RENDERER.render_lines(picture, options, pad=True)
 
 
 def text_of(row: list[Segment]) -> str:
@@ -54,12 +47,17 @@ def print_rows(rows: Rows) -> None:
 
 
 class Screen:
-    """The whole terminal, from `__enter__` to `__exit__`; only changed rows are drawn."""
+    """The whole terminal, from `__enter__` to `__exit__`."""
 
     def __init__(self) -> None:
         self._console = _console()
-        self._shown: Rows = []
-        self._shown_size = (0, 0)
+        self._live = Live(
+            console=self._console,
+            screen=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         self._changes = ExitStack()
 
     @staticmethod
@@ -73,7 +71,7 @@ class Screen:
         """Switch to the alternate screen; hide the cursor and typed characters."""
         with ExitStack() as changes:
             changes.enter_context(_silent_keyboard())
-            changes.enter_context(self._console.screen())
+            changes.enter_context(self._live)
             self._changes = changes.pop_all()
         return self
 
@@ -86,20 +84,9 @@ class Screen:
         size = self._console.size
         return size.width, size.height
 
-    def show(self, parts: Iterable[Part]) -> None:
-        """Draw parts that fill the terminal."""
-        size = self.size
-        rows = render_rows(parts, size[0])
-        before = self._shown if size == self._shown_size else []
-        changed = [
-            segment
-            for number, row in enumerate(rows)
-            if number >= len(before) or row != before[number]
-            for segment in (Control.move_to(0, number).segment, *row)
-        ]
-        if changed:
-            self._console.print(Segments(changed), end="", crop=False, soft_wrap=True)
-        self._shown, self._shown_size = rows, size
+    def show(self, picture: RenderableType) -> None:
+        """Draw a picture that fills the terminal."""
+        self._live.update(picture, refresh=True)
 
 
 def _console() -> Console:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from rich.console import Group, JustifyMethod, RenderableType
+from rich.layout import Layout
+from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -52,9 +54,10 @@ def line_with_end(left: Text, right: Text, width: int) -> Text:
     return joined.append_text(right)
 
 
-def facts(lines: Iterable[tuple[str, Style]], height: int) -> list[Part]:
+def facts(lines: Iterable[tuple[str, Style]]) -> RenderableType:
     """Write lines for a terminal that is too small for a board."""
-    return [Part(Group(*(Text(clean(text), style) for text, style in lines)), height)]
+    texts = Group(*(Text(clean(text), style) for text, style in lines))
+    return Padding(texts, style=appearance.RAIL)
 
 
 def beside(*parts: tuple[RenderableType, int], gap: int = 0) -> Table:
@@ -67,18 +70,15 @@ def beside(*parts: tuple[RenderableType, int], gap: int = 0) -> Table:
     return grid
 
 
-class Part(NamedTuple):
-    """
-    Rows of a board.
+def part(
+    picture: RenderableType, height: int, style: Style = appearance.RAIL, margin: int = 0
+) -> Layout:
+    """Make rows of a board: a background, and empty columns at both sides."""
+    return Layout(Padding(picture, (0, margin), style=style), size=height)
 
-    Attributes:
-        picture: Their content.
-        height: Number of rows; None for as many as the picture takes.
-        style: Background, and default colour of the text.
-        margin: Empty columns at both sides.
-    """
 
-    picture: RenderableType
-    height: int | None
-    style: Style = appearance.RAIL
-    margin: int = 0
+def stacked(*parts: Layout) -> Layout:
+    """Arrange parts below one another; those without rows are left out."""
+    board = Layout()
+    board.split_column(*(each for each in parts if each.size))
+    return board

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Self
 
 import msgspec
 from msgspec.structs import replace
+from rich.text import Text
 
 from shoe_daemon.display.terminal.appearance import Symbols
 from shoe_daemon.display.terminal.board import TableView, board, connection_error, headline
@@ -21,14 +22,10 @@ from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.messages import Document, topic_filters
 from shoe_daemon.floor.table import Table
-from shoe_daemon.mqtt.documents import History, RoadsNow
+from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
-from shoe_daemon.process import stop_on_signals
 from shoe_daemon.table import to_microseconds
-
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a service stop, and a closed terminal."""
 
 _REFRESH_S: Final = 0.25
 _MAX_LISTED: Final = 8
@@ -152,9 +149,22 @@ def _duration(seconds: float) -> str:
     return f"{int(seconds // _HOUR_S)} h {int(seconds % _HOUR_S // _MINUTE_S)} min"
 
 
-def watch(feed: TableFeed, name: str | None, symbols: Symbols) -> list[str]:
+def watch(
+    feed: TableFeed,
+    name: str | None,
+    symbols: Symbols,
+    going: Callable[[], bool],
+    notes: Callable[[State | None, int], tuple[Text, ...]] = lambda _state, _width: (),
+) -> list[str]:
     """
-    Show a table until Ctrl-C; without a name, the only table.
+    Show a table while `going`; without a name, the only table.
+
+    Args:
+        feed: What the broker publishes.
+        name: The table.
+        symbols: The characters of the roads.
+        going: Called for each picture.
+        notes: Returns rows for the board of a table, for a number of columns.
 
     Returns:
         The list of tables, if there are several and none was named.
@@ -162,20 +172,22 @@ def watch(feed: TableFeed, name: str | None, symbols: Symbols) -> list[str]:
     Raises:
         UserError: Several sites have a table of this name.
     """
-    with stop_on_signals(*_ENDS) as stopping, feed, Screen() as screen:
+    with feed, Screen() as screen:
         shown = None
-        while not stopping.is_set():
+        while going():
             feed.receive(_REFRESH_S)
             if name is None and feed.discovered and len(feed.tables):
                 name = _only_table(feed)
                 if name is None:
-                    break
+                    return _table_list(feed)
             _check_unique(feed, name)
-            current = feed.view(name or "any table"), screen.size
-            if current != shown:
-                view, size = shown = current
+            size = screen.size
+            view = feed.view(name or "any table")
+            view = replace(view, notes=notes(view.state, size[0] - 2))
+            if (view, size) != shown:
+                shown = view, size
                 screen.show(board(view, *size, symbols))
-    return _table_list(feed) if name is None and not stopping.is_set() else []
+    return []
 
 
 def watch_once(feed: TableFeed, name: str | None, symbols: Symbols, timeout: float) -> list[str]:
@@ -210,7 +222,7 @@ def _print(feed: TableFeed, name: str | None, symbols: Symbols, timeout: float) 
     view = replace(view, hint=f"seen at {datetime.now().astimezone():%H:%M:%S}")
     columns, rows = Screen().size
     size = max(columns, MIN_SIZE[0]), max(rows - 1, MIN_SIZE[1])
-    print_rows(render_rows(board(view, *size, symbols), size[0]))
+    print_rows(render_rows(board(view, *size, symbols), *size))
 
 
 def _nothing_received(feed: TableFeed, name: str | None, timeout: float) -> str:

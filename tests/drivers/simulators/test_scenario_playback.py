@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 import pytest
 import serial
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from drivers.angel_eye_ii import AngelEyeII
@@ -166,6 +167,16 @@ def test_each_simulated_reader_is_heard_by_its_driver(line: Line, name: str) -> 
     reader.stop()
     assert reader.join(PATIENCE)
     assert [getattr(each, "card", None) for each in cards] == dealt
+
+
+def test_the_first_rounds_come_at_once_and_without_faults(line: Line) -> None:
+    settings = Settings(rounds=6, warm_up=5, seed=6, faults=(Fault.MISREAD,), fault_rate=1)
+    dealt = scenario(settings)
+    assert [each.fault for each in dealt.rounds] == [None] * 5 + [Fault.MISREAD]
+    said = said_by(scenario(replace(settings, rounds=5)))
+    # At the real pace, the round after them takes longer than this test waits.
+    with Listener(line) as listener, Show(line, settings, Pace(warm_up=5)):
+        assert listener.hear(len(said)) == said
 
 
 def test_a_slow_listener_holds_the_player_up_and_misses_nothing(line: Line) -> None:

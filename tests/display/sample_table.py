@@ -11,16 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye import Mode, Settings, scenes
-from drivers.simulators.shoe import DealtRound, Excess, Fault
-from shoe_daemon.demo.clients import AnsweredOrder
+from drivers.simulators.angel_eye import Settings, scenes
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.parts import NAME, SITE, TABLE
 from shoe_daemon.demo.supervisor import AutoSupervisor
-from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvents
 from shoe_daemon.display.terminal.board import TableView
 from shoe_daemon.floor.table import Freshness, Link
-from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
+from shoe_daemon.game import LeadingTies, Tail
 from shoe_daemon.mqtt.documents import (
     History,
     RoadOptions,
@@ -32,7 +30,7 @@ from shoe_daemon.mqtt.documents import (
     road_map,
 )
 from shoe_daemon.mqtt.documents import state as encode_state
-from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
+from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.table import (
     Event,
     Observation,
@@ -46,65 +44,38 @@ from shoe_daemon.table import (
 )
 from tests.table.dealer import refusal_text
 
-__all__ = ["SampleTable", "boards", "showpiece"]
+__all__ = ["SampleTable"]
 
-_ADDRESSES: Final = Addresses(
-    shoe="/dev/pts/3",
-    journal="/tmp/shoe-demo-k3v0x9qd/journal.db",  # noqa: S108 - shown, never opened
-    host="127.0.0.1",
-    port=1883,
-    topics=Topics(SITE, TABLE).root + "/#",
-    board="http://127.0.0.1:8080",
-)
-_SHOWPIECE: Final = Settings(
-    mode=Mode.OPEN,
-    rounds=34,
-    seed=108,
-    faults=(Fault.OVERDRAW, Fault.MISSED_DRAW),
-    fault_rate=0.12,
-    cut_behind=16,
-    excess=Excess.CARRIED,
-    make_good=True,
-)
-_MANY: Final = 20
 _DECISION_S: Final = 3.1
 _START: Final = 1_795_600_000_000_000
 """Microseconds since 1970."""
 
 
-def boards(
-    settings: Settings, house: str = "seven-feathers", policy: str = "us_nj_pa"
-) -> Iterator[DemoView]:
-    """Deal a scenario; yield the view after each report and each command of the supervisor."""
-    yield from SampleTable(house, policy).boards(settings)
-
-
 class SampleTable:
     """
-    A table, its view, and its supervisor.
+    A table, its documents, and its supervisor.
 
     Attributes:
         events: All events so far.
         mind: The supervisor.
+        on_table: The round being dealt.
     """
 
     def __init__(self, house: str, policy: str) -> None:
         options = Options(name=NAME, hold_from=3, result_on=ResultOn.CONFIRMED)
         session = Session(SITE, TABLE, house=house, policy=policy, options=options)
         self._table = Table(TableState(session=session))
-        self._house = load_house(house).name
         self._decoder = AngelEyeII().decoder()
-        self._recent = RecentEvents(lambda: self._now)
-        self.mind = AutoSupervisor(lambda: self._on_table)
-        self._on_table: DealtRound | None = None
+        self.mind = AutoSupervisor(lambda: self.on_table)
+        self.on_table: DealtRound | None = None
         self._now = 0.0
         self.events: list[Event] = []
 
-    def boards(self, settings: Settings) -> Iterator[DemoView]:
-        """Deal, and let the supervisor decide."""
+    def boards(self, settings: Settings) -> Iterator[PublicTable]:
+        """Deal, and let the supervisor decide; yield the table after each change."""
         for scene in scenes(settings):
             yield from self._decide()
-            self._on_table = scene.round or self._on_table
+            self.on_table = scene.round or self.on_table
             for step in scene.steps:
                 if awaits_decision(scene.round, step):
                     yield from self._decide()
@@ -116,42 +87,27 @@ class SampleTable:
     def _at(self) -> str:
         return from_microseconds(_START + round(self._now * 1_000_000))
 
-    def _read(self, data: bytes) -> Iterator[DemoView]:
+    def _read(self, data: bytes) -> Iterator[PublicTable]:
         for frame in self._decoder.feed(data, self._now):
             for observation in frame.observations:
                 yield from self._apply(observation)
 
-    def _apply(self, observation: Observation) -> Iterator[DemoView]:
+    def _apply(self, observation: Observation) -> Iterator[PublicTable]:
         events = self._table.apply(replace(observation, at=self._at))
         self.events += events
         for event in events:
-            self._recent.note(event)
             self.mind.receive(event)
         if events:
-            yield self._board()
+            yield self._table.public()
 
-    def _decide(self) -> Iterator[DemoView]:
+    def _decide(self) -> Iterator[PublicTable]:
         for case in list(self.mind.cases.values()):
             while (order := self.mind.decide(case)) is not None:
                 self._now += _DECISION_S
                 refused = refusal_text(self._table, order.command)
                 yield from self._apply(replace(order.command, refused=refused))
                 self.mind.answered(case, order, refused)
-                if refused is None or not case.rests:
-                    self._recent.note_order(AnsweredOrder(order, case.found.id, refused))
-                    yield self._board()
-
-    def _board(self) -> DemoView:
-        seq = self._table.state.seq
-        health = Health(
-            reader_up=True,
-            silence=0,
-            broker_up=True,
-            published=seq,
-            seen=seq,
-            board_up=True,
-        )
-        return self._recent.view(self._table.public(), self._house, health, _ADDRESSES)
+                yield self._table.public()
 
     def documents(self, session: str = "5a4d1c7e") -> dict[str, bytes]:
         """Return the retained documents of this moment, by topic."""
@@ -180,15 +136,3 @@ class SampleTable:
             roads=msgspec.json.decode(told[ROADS], type=RoadsNow),
             history=msgspec.json.decode(told[HISTORY], type=History),
         )
-
-
-def showpiece() -> DemoView:
-    """Return the moment that the README shows: an excess card, and the result held."""
-    return next(board for board in boards(_SHOWPIECE) if _is_telling(board.table))
-
-
-def _is_telling(table: PublicTable) -> bool:
-    round_ = table.round
-    if round_ is None or not table.held or len(round_.cards) < len(Slot):
-        return False
-    return table.counts.rounds > _MANY and bool(table.alerts)

@@ -1,33 +1,20 @@
-"""Summary of a demo, and the check that the published rounds are those really dealt."""
+"""Compares the published rounds with those really dealt."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
-from drivers.simulators.shoe import DealtRound, Fault
-from shoe_daemon.demo.view_model import Health
-from shoe_daemon.event_text import action_text, kind_text
-from shoe_daemon.game import Outcome
-from shoe_daemon.report.cards import received
-from shoe_daemon.report.odds import odds_of
-from shoe_daemon.report.rounds import RoundCounts, RoundLine, TableFold, count_rounds
-from shoe_daemon.table import (
-    Event,
-    ResultRevised,
-    RoundFinished,
-    is_staff,
-)
+import msgspec
 
-_DECISIONS: Final = {
-    "round_held": "results held",
-    "round_released": "released",
-    "result_revised": "revised",
-    "round_voided": "void",
-    "card_corrected": "cards put right",
-}
-"""Words for the results of decisions."""
+from drivers.simulators.shoe import DealtRound, Fault
+from shoe_daemon.journal import Journal
+from shoe_daemon.report.cards import received
+from shoe_daemon.report.rounds import RoundCounts, RoundLine, TableFold, count_rounds
+from shoe_daemon.table import Event, ResultRevised, RoundFinished, decode_event, is_staff
+
+__all__ = ["ResultCheck", "check_folder"]
 
 _MISSING_REPORTS: Final = frozenset({Fault.LOST_FRAME, Fault.UNPLUG, Fault.UNREADABLE})
 """Faults that hide part of a round, unless a person enters it."""
@@ -54,7 +41,6 @@ class ResultCheck:
         wrong: Rounds published but never dealt.
         missed: Rounds dealt to their end but never published.
         table: What the published events come to.
-        happened: Published events by type.
         joins_late: The first round may be missing: it began before the daemon was sure of it.
     """
 
@@ -63,7 +49,6 @@ class ResultCheck:
         self._waiting: deque[DealtRound] = deque()
         self._shown: dict[_Shown, RoundLine] = {}
         self.table = TableFold()
-        self.happened: Counter[str] = Counter()
         self.dealt = self.shoes = 0
         self._blind = False
         self.same = self.partial = self.misread = 0
@@ -91,7 +76,6 @@ class ResultCheck:
 
     def show(self, event: Event) -> None:
         """Add a published event."""
-        self.happened[event.type] += 1
         if is_staff(event.type):
             return
         self.table.take(received(event))
@@ -163,79 +147,16 @@ def _is_misread(dealt: DealtRound, shoe: int | None, finished: RoundLine) -> boo
     return sum(count for count in strange.values() if count > 0) <= 1
 
 
-def summary(check: ResultCheck, decks: int, health: Health, documents: int) -> Iterator[str]:
-    """Write the summary."""
-    outcomes = [each.outcome for each in check.rounds if each.status == "finished"]
-    yield (
-        f"{_many(check.dealt, 'round')} dealt from {_many(check.shoes, 'shoe')}, "
-        f"{len(outcomes)} of them shown with a result"
-    )
-    if outcomes:
-        yield from _compared(outcomes, decks)
-    yield from _irregular(check)
-    yield (
-        f"events: {health.published + health.queued} published, "
-        f"{health.published} acknowledged by the broker; "
-        f"a subscriber saw {health.seen}, and {documents} other messages"
-    )
-    yield _judgement(check)
-
-
-def _irregular(check: ResultCheck) -> Iterator[str]:
-    """Write irregularities, their closing actions, and how long they were open."""
-    caught = check.table.incidents
-    still_open = Counter(each.kind for each in caught if each.action is None)
-    closed: dict[tuple[str, str], list[float]] = {}
-    for each in caught:
-        if each.action is not None and each.seconds is not None:
-            who = each.by.operator if each.by else "by itself"
-            how = f"{action_text(each.action)}, {who}"
-            closed.setdefault((each.kind, how), []).append(each.seconds)
-    still = f", {still_open.total()} still open" if still_open else ", all dealt with"
-    yield f"irregularities caught: {len(caught)}{still if caught else ''}"
-    for (kind, how), seconds in sorted(closed.items()):
-        mean = sum(seconds) / len(seconds)
-        often = f" on average, {max(seconds):.1f} s at most" if len(seconds) > 1 else ""
-        yield f"  {len(seconds)} {kind_text(kind)}: {how}, after {mean:.1f} s{often}"
-    for kind, count in sorted(still_open.items()):
-        yield f"  {count} {kind_text(kind)}: still open"
-    did = ", ".join(
-        f"{words} {check.happened[kind]}"
-        for kind, words in _DECISIONS.items()
-        if check.happened[kind]
-    )
-    if did:
-        yield f"decisions: {did}"
-
-
-def _compared(outcomes: Sequence[Outcome | None], decks: int) -> Iterator[str]:
-    odds, shown = odds_of(decks), Counter(outcomes)
-    rows: list[tuple[str, Iterable[str]]] = [
-        ("", (outcome.value for outcome in Outcome)),
-        ("shown", (str(shown[outcome]) for outcome in Outcome)),
-        ("expected", (f"{float(len(outcomes) * odds[each.value]):.1f}" for each in Outcome)),
-    ]
-    for name, figures in rows:
-        yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
-
-
-def _judgement(check: ResultCheck) -> str:
-    apart = ", ".join(
-        f"{count} {what}"
-        for count, what in (
-            (check.counts.aborted, "came to nothing"),
-            (check.partial, "shown as partial"),
-            (check.counts.void, "void"),
-            (check.misread, "misread by the shoe and unnoticed"),
-            (check.wrong, "SHOWN BUT NEVER DEALT"),
-            (check.missed, "DEALT BUT NEVER SHOWN"),
-        )
-        if count
-    )
-    verdict = "yes" if check.passed else "NO"
-    more = f"; {apart}" if apart else ""
-    return f"shown as really dealt: {verdict}, {_many(check.same, 'round')} card by card{more}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def check_folder(
+    folder: Path, *, joins_late: bool = False, interrupted: bool = False
+) -> ResultCheck:
+    """Compare the journal that a demo has kept with the cards that it has dealt."""
+    check = ResultCheck()
+    check.joins_late = joins_late
+    for line in (folder / "dealt.jsonl").read_bytes().splitlines():
+        check.deal(msgspec.json.decode(line, type=DealtRound))
+    with Journal.open(folder / "journal.db", "demo", "table-1") as journal:
+        for stored in journal.reader().events(0):
+            check.show(decode_event(stored.body))
+    check.finish(interrupted=interrupted)
+    return check
