@@ -273,7 +273,8 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
 def _summary(findings: Sequence[Finding]) -> str:
     """Return how many checks there were, what is bad or blind, and what to do."""
     bad = dict.fromkeys(each.about for each in findings if each.verdict == "bad")
-    text = f"{len(findings)} checks, "
+    checks = sum(each.about != "blind" for each in findings)
+    text = f"{checks} checks, "
     text += (
         f"bad: {', '.join(bad)}; mend what is marked !! and run doctor again"
         if bad
