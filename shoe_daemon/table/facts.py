@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from shoe_daemon.game import Card, Kind, Outcome, Slot
+from shoe_daemon.game import FOUR_CARDS, Card, Kind, Outcome, Slot
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import DrawDue
 from shoe_daemon.table.next_card import OnFive
@@ -134,17 +134,18 @@ class Round(Struct, dict=True, omit_defaults=True):
         partial = self.doubts != 0
         card.sure = not partial
         self.drawn.append(card)
+        if self.chooses:
+            self.view.on_five = OnFive.CHOOSES
         lay(self.view, card, masked=True, partial=partial, style=style)
         if self._known is not None:
+            self._known.on_five = self.view.on_five
             lay(self._known, card, masked=False, partial=partial)
         if self.chooses:
             self._doubt_choice()
 
     def _doubt_choice(self) -> None:
-        """Doubt the round if the Player chose, and a card without a slot hides what."""
-        view = self.view
-        placed = sum(card is not None for card in view.spots)
-        if view.due.choice and len(view.dealt) > placed and not self.doubts:
+        """Doubt the round if there is a fifth card, and it does not show what the Player chose."""
+        if self.view.due.choice and len(self.view.dealt) > FOUR_CARDS and not self.doubts:
             self.doubt(Doubt.UNREAD)
 
     def take_away(self, card: DrawnCard) -> None:
@@ -175,7 +176,9 @@ class Round(Struct, dict=True, omit_defaults=True):
         """What a Player with 5 does."""
         if not self.chooses:
             return OnFive.DRAWS
-        return OnFive.STANDS if self.phase or self.over else OnFive.CHOOSES
+        # After a card that was missing at the declared end, the Player may choose again.
+        is_over = self.phase or (self.over and self.is_missing)
+        return OnFive.STANDS if is_over else OnFive.CHOOSES
 
     @property
     def deciding(self) -> View:

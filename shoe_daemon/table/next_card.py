@@ -130,7 +130,7 @@ def _due_by_choice(
 ) -> CardDue:
     """Return what is due while the Player has 5 and no third card."""
     values, draws = {"player": PLAYER_CHOICE}, banker_draws(banker, None)
-    if banker_has_third if draws else stands:
+    if banker_has_third if draws else stands and not banker_has_third:
         return _banker_due(banker, None, "player_stood", values, drawn=banker_has_third)
     due = _due_with_reason("player_draws", Hand.PLAYER, "player_may_draw", {**values})
     return due._replace(known=False, choice=(P3_SPOT, B3_SPOT if draws else None))

@@ -57,7 +57,7 @@ def test_a_house_that_lets_the_player_choose_says_so(rules: Run, tmp_path: Path)
     assert (tableau["player_draws"], tableau["player_may_draw"]) == ([0, 1, 2, 3, 4], [5])
     odds = rules("odds", "--house", str(file))
     assert odds.startswith(rules("odds", "--house", "curator").rstrip())
-    assert odds.splitlines()[-1].startswith("The Player may draw or stand on 5")
+    assert odds.splitlines()[-1].startswith("The Player may choose on 5;")
     assert max(map(len, odds.splitlines())) <= 80
 
 

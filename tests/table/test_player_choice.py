@@ -233,6 +233,29 @@ def test_every_missing_card_is_reported_until_it_is_drawn(player: int) -> None:
         assert (result.player.total, result.banker.total) == deal.totals
 
 
+@each_case("corrected", [True, False])
+def test_an_end_before_the_fourth_card_shows_no_choice(*, corrected: bool) -> None:
+    for deal in choices():
+        dealer = table()
+        texts = deal.text.split(", ")
+        dealer.deal(", ".join(texts[:3]))
+        dealer.say(seen.BettingOpen())
+        if corrected:
+            dealer.say(
+                seen.Command(name="correct_card", operator="ann", slot=Slot.P1, card=card("9S"))
+            )
+            face = texts[0].split()[1]
+            dealer.say(
+                seen.Command(name="correct_card", operator="ann", slot=Slot.P1, card=card(face))
+            )
+        dealer.deal(", ".join(texts[3:]))
+        dealer.result(deal.winner)
+        assert dealer.kinds() == ["missing_draw"]
+        assert dealer.open_kinds() == []
+        (result,) = dealer.finished()
+        assert (result.player.total, result.banker.total) == deal.totals
+
+
 def test_a_result_that_no_choice_gives_is_reported() -> None:
     for deal in choices():
         for declared in {"player", "banker", "tie"} - {deal.winner}:
@@ -295,6 +318,23 @@ def test_an_unread_card_is_of_either_hand(unread: str) -> None:
     (result,) = dealer.finished()
     assert (result.outcome, result.partial) == ("banker", True)
     assert dealer.kinds() == ["unreadable_card"]
+
+
+@pytest.mark.parametrize(("slot", "accepted"), [("P3", True), ("B3", False), (None, False)])
+def test_a_person_enters_the_unread_card_where_it_may_lie(
+    slot: str | None, *, accepted: bool
+) -> None:
+    dealer = table()
+    dealer.deal(Deal(5, 6, ()).text)
+    dealer.error("unreadable")
+    place = None if slot is None else Slot(slot)
+    order = seen.Command(name="enter_card", operator="ann", slot=place, card=card("2S"))
+    assert (dealer.table.refusal(order) is None) is accepted
+    if accepted:
+        dealer.say(order)
+        dealer.result("player")
+        (result,) = dealer.finished()
+        assert (result.player.total, result.banker.total, result.partial) == (7, 6, False)
 
 
 def test_without_slots_the_hand_of_the_fifth_card_is_unknown() -> None:

@@ -79,9 +79,8 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
     counted = count_odds(wagers, usual if decks is None else _whole_number("--decks", decks))
     text = house_text.odds_table(counted, wagers)
     if rules is not None and rules.player_chooses:
-        text += (
-            f"\nThe Player may draw or stand on {PLAYER_CHOICE}: counted is one who always draws."
-        )
+        text += f"\nThe Player may choose on {PLAYER_CHOICE}; "
+        text += "these are the odds if the Player always draws."
     _print(text, counted.to_mapping(), json=json)
 
 

@@ -76,6 +76,8 @@ def _pending_spot(context: TableContext, command: Command) -> int | None:
         spot = DEALING_ORDER.index(command.slot)  # only the person knows the slot
     if spot is None or round_.view.spots[spot] is not None:
         return None
+    if due.choice and spot not in due.choice:
+        return None
     return spot if command.slot in {None, DEALING_ORDER[spot]} else None
 
 
