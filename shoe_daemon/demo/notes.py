@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from rich.style import Style
 from rich.text import Text
 
 from drivers.simulators.shoe import DealtRound, Fault, Placed
@@ -114,5 +113,5 @@ def _wrapped(links: Iterable[str], width: int) -> list[Text]:
             rows.append(Text(no_wrap=True))
         elif rows[-1]:
             rows[-1].append(" " * _GAP)
-        rows[-1].append(link, appearance.RAIL + Style(link=link))
+        rows[-1].append(link, appearance.RAIL)
     return rows

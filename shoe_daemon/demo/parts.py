@@ -36,7 +36,6 @@ from shoe_daemon.demo.shoe import (
 from shoe_daemon.demo.supervisor import OPERATOR, AutoSupervisor
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import House
-from shoe_daemon.mqtt.broker import EmbeddedBroker
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import hash_pin
@@ -56,6 +55,9 @@ _RECOGNISER_TOPIC: Final = "demo/recogniser"
 _PREVIEW_PORT: Final = 8091
 _REVEAL_AFTER_S: Final = 0.5
 """Seconds at real pace: tucked cards are turned before a third card is drawn."""
+
+_TIED: Final = ("setpriv", "--pdeathsig", "TERM")
+"""A program started by this one ends with its parent, even if that is killed."""
 
 _STOP_TIMEOUT_S: Final = 5.0
 _START_TIMEOUT_S: Final = 10.0
@@ -84,7 +86,7 @@ class Child:
         with contextlib.nullcontext(None) if log is None else log.open("ab") as file:
             # A session of its own: Ctrl-C is for the demo, which ends its children in order.
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                ["setpriv", "--pdeathsig", "TERM", *command],  # noqa: S607 - from the path
+                [*(_TIED if shutil.which(_TIED[0]) else ()), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
@@ -141,6 +143,8 @@ def broker(folder: Path, preferred: int) -> Iterator[MqttSettings]:
     places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
     program = shutil.which("mosquitto", path=places)
     if program is None:
+        from shoe_daemon.mqtt.broker import EmbeddedBroker  # noqa: PLC0415 - brings asyncio with it
+
         with EmbeddedBroker(preferred) as embedded:
             yield MqttSettings(host=HOST, port=embedded.port, protocol="3.1.1")
         return

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye import Mode, Settings
 from drivers.simulators.shoe import Fault
 from shoe_daemon.demo.notes import Told, note_rows
-from shoe_daemon.demo.parts import PIN, Links, links_of
+from shoe_daemon.demo.parts import PIN, links_of
 from shoe_daemon.display.terminal.board import board
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.game import card_text
@@ -41,12 +41,3 @@ def test_every_moment_has_all_of_it(size: tuple[int, int], fault: Fault) -> None
             misread += seen != [card for _, card in placed]
     assert len(counts) == 1, "the rows stay as many"
     assert bool(misread) == (fault is Fault.MISREAD)
-
-
-def test_a_page_is_a_link_where_the_terminal_has_them() -> None:
-    links: Links = links_of("http://127.0.0.1:8080")
-    last = note_rows(Told(links), None, 78)[-1]
-    assert [span.style.link for span in last.spans if not isinstance(span.style, str)] == [
-        links.log,
-        links.report,
-    ]
