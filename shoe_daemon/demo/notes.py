@@ -54,7 +54,7 @@ def note_rows(told: Told, state: State | None, width: int) -> tuple[Text, ...]:
         appearance.RAIL_BRIGHT if alerts else appearance.RAIL,
     )
     links = told.links
-    shown = (links.board, links.dealer, links.pit, links.log, links.report, links.camera)
+    shown = (links.board, links.camera, links.dealer, links.pit, links.log, links.report)
     return (first, second, decide, _dealt(told.lying, state), *_wrapped(shown, width))
 
 

@@ -22,7 +22,11 @@ SIZES = [(80, 24), (100, 30), (200, 60)]
 def test_every_moment_has_all_of_it(size: tuple[int, int], fault: Fault) -> None:
     table = SampleTable("punto-banco", "fr_2007")
     settings = Settings(mode=Mode.OPEN, rounds=8, seed=3, faults=(fault,), fault_rate=1)
-    links, counts, misread = links_of("http://127.0.0.1:40404"), set(), 0
+    links, counts, misread = (
+        links_of("http://127.0.0.1:40404", "http://127.0.0.1:50505/"),
+        set(),
+        0,
+    )
     for public in table.boards(settings):
         view, dealt = table.view("table-1", "127.0.0.1:1883"), table.on_table
         notes = note_rows(Told(links, dealt, 24.0), view.state, size[0] - 2)
