@@ -223,7 +223,12 @@ def test_a_missing_reader_and_a_missing_broker_are_bad(tmp_path: Path) -> None:
     assert result.exit_code == 1
     lines = [line for line in result.output.splitlines() if line.startswith("!!")]
     assert [line.split()[1] for line in lines] == ["reader", "broker"]
-    assert all(len(line) <= 80 for line in result.output.splitlines()[:-1])
+    *found, summary = result.output.splitlines()
+    assert all(len(line) <= 80 for line in found)
+    assert str(result.exception) == "1"
+    assert "checks, bad: reader shoe, broker; mend what is marked !! and run doctor" in summary
+    assert "; what is blind, staff report on the pit's page" in summary
+    assert sum(line.startswith("--  blind ") for line in found) == 1
 
 
 @pytest.mark.parametrize(
@@ -244,7 +249,8 @@ def test_it_says_what_this_table_cannot_see(
     with file.open("a", encoding="utf-8") as text:
         text.write('[[reader]]\nid = "second"\ndriver = "angel-eye-ii"\nport = "/dev/zero"\n')
     told = findings(doctor(file, "--json"))
-    blind = {text.partition(" ")[0] for _, text in told["blind"]}
+    ((_, listed),) = told["blind"]
+    blind = set(listed.partition(":")[0].split(", "))
     assert unseen in blind
     assert seen not in blind
     assert blind <= set(IrregularityKind)

@@ -12,7 +12,7 @@ import os
 import platform
 import subprocess
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -254,7 +254,7 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
     Logs in to the broker as the table or the display would, under another client id,
     and retains nothing there. Devices are opened and closed again, by root also as
     the user and groups of the service; a line that the running daemon has open is
-    only noted. Exits with 1 if anything is bad.
+    only noted. The last line sums up. Exits with 1 if anything is bad.
     """
     findings = []
     with warnings_on_stderr():
@@ -264,9 +264,24 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
                 click.echo(finding_line(finding))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2))
-    bad = sum(finding.verdict == "bad" for finding in findings)
-    if bad:
-        raise UserError(f"{file}: {bad} of {len(findings)} findings are bad", exit_status=1)
+    if any(finding.verdict == "bad" for finding in findings):
+        raise UserError(f"{file}: {_summary(findings)}", exit_status=1)
+    if not as_json:
+        click.echo(_summary(findings))
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    """Return how many checks there were, what is bad or blind, and what to do."""
+    bad = dict.fromkeys(each.about for each in findings if each.verdict == "bad")
+    text = f"{len(findings)} checks, "
+    text += (
+        f"bad: {', '.join(bad)}; mend what is marked !! and run doctor again"
+        if bad
+        else "none bad"
+    )
+    if any(each.about == "blind" for each in findings):
+        text += "; what is blind, staff report on the pit's page or the dealer's screen"
+    return text
 
 
 def _examined(file: Path, *, light_lamps: bool = False) -> Iterator[Finding]:

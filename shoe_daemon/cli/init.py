@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,8 +81,10 @@ _LANGUAGES: Final = sorted(
     type=Number(min=0),
     help="Seconds to listen to the serial line.  [default: 30 with questions, otherwise 0]",
 )
+@click.option("--remove", is_flag=True, help="Take the table away again; its journal stays.")
 @click.option("--yes", is_flag=True, help="Ask no questions: take defaults, and write.")
-@click.option("--dry-run", is_flag=True, help="Show all files, and write none.")
+@click.option("--dry-run", is_flag=True, help="Name all files, and write none.")
+@click.option("--show", is_flag=True, help="Show the contents of the files too.")
 @click.option("--no-start", is_flag=True, help="Start no service.")
 @click.option(
     "--plain-passwords", is_flag=True, help="Do not encrypt passwords and keys with systemd-creds."
@@ -103,17 +106,23 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     Install a table on this computer: configuration, passwords, the key that signs its
     journal, the broker's accounts and rights, the display, and the services.
 
-    Asks at most ten questions; options answer them in advance. Shows each file before
-    it is written. A file that a person edited stays. Run it again for another table,
-    or to change an answer: the earlier answers for the table are its defaults.
+    Asks at most ten questions; options answer them in advance. Names each file before
+    it is written, and shows its contents on demand. A file that a person edited stays.
+    Run it again for another table, or to change an answer: the earlier answers for the
+    table are its defaults. With --remove it takes a table away, and with the last one
+    also the display and the broker's accounts.
     """
     from shoe_daemon.install.answers import check_answers
     from shoe_daemon.install.changes import prepare
     from shoe_daemon.install.files import can_encrypt, read_record
+    from shoe_daemon.install.questions import ask_consent
 
     if root == _ROOT and os.geteuid() != 0 and not given["dry_run"]:
         raise UserError("init: needs root: sudo shoe-daemon init; or --dry-run, or --root FOLDER")
     record = read_record(root)
+    if given["remove"]:
+        _remove(given, root, record, yes=yes)
+        return
     answers = _answers(given, root, record, questions=not yes)
     check_answers(answers)
     encrypt = root == _ROOT and not given["plain_passwords"] and can_encrypt()
@@ -121,17 +130,55 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     installation = prepare(
         answers, root, record, samples, encrypt=encrypt, named_operators=given["operators"]
     )
-    for line in installation.description():
-        click.echo(line)
+    _print(installation.description(with_contents=given["show"]))
     if answers.display == "kiosk":
         _show_kiosk(root)
     if given["dry_run"]:
         return
-    if not yes and not click.confirm("Write these files and start?", default=True):
+    if not yes and not ask_consent(
+        "Write these files and start:",
+        lambda: _print(installation.description(with_contents=True)),
+    ):
         raise UserError("init: nothing was written", exit_status=1)
     installation.write(record)
     if root == _ROOT and not given["no_start"]:
         _start(answers, given["round_wait"])
+
+
+def _remove(given: dict[str, Any], root: Path, record: Record, *, yes: bool) -> None:
+    from shoe_daemon.install.removal import prepare_removal
+    from shoe_daemon.install.services import end_services, restart_services
+
+    removal = prepare_removal(given["table"], root, record)
+    _print(removal.description())
+    if given["dry_run"]:
+        return
+    if not yes and not click.confirm(f"Remove {removal.answers.name}?"):
+        raise UserError("init: nothing was removed", exit_status=1)
+    is_here = root == _ROOT and not given["no_start"]
+    if is_here:
+        end_services(removal.units, click.echo)
+        click.echo(_clear_topics(removal.answers))
+    removal.write(record)
+    if is_here:
+        restart_services(removal.outdated, click.echo)
+
+
+def _clear_topics(answers: Answers) -> str:
+    """Clear the table's retained messages; what prevents it does not prevent the removal."""
+    from shoe_daemon.config.table import load_config
+    from shoe_daemon.install.services import clear_topics
+
+    try:
+        count = clear_topics(load_config(_config_path(answers), inspecting=True))
+    except UserError as error:
+        return f"stays     the table's retained messages: {error}"
+    return f"cleared   {count} retained topics of the table"
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
 
 
 def _answers(given: dict[str, Any], root: Path, record: Record, *, questions: bool) -> Answers:

@@ -36,7 +36,6 @@ from shoe_daemon.doctor.devices import (
 )
 from shoe_daemon.doctor.finding import Finding, check_listen, check_reachable
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import IRREGULARITIES
 from shoe_daemon.journal.lock import is_written
 from shoe_daemon.notify.config import NotifySetup, RecipientSettings
 from shoe_daemon.notify.service import load_state
@@ -249,13 +248,11 @@ def _line_finding(
 
 
 def _undetected(setup: Setup) -> Iterator[Finding]:
-    for kind, why in undetectable_kinds(setup.house, setup.options).items():
-        what = IRREGULARITIES[kind].text.rstrip(".")
-        yield Finding("blind", "note", f"{kind} ({what[0].lower()}{what[1:]}): {why}")
+    kinds = ", ".join(undetectable_kinds(setup.house, setup.options))
+    late = ""
     if setup.options.round_end is RoundEnd.QUIET:
-        gap = f"{setup.options.quiet_gap:g}"
-        yield Finding(
-            "blind",
-            "note",
-            f"a card too many {gap} s or more after the last begins the next round",
+        late = (
+            f"; a card too many {setup.options.quiet_gap:g} s or more after the last begins the "
+            "next round"
         )
+    yield Finding("blind", "note", f"{kinds}{late}: docs/misdeals.md says what each kind needs")

@@ -1,5 +1,6 @@
 """
-Guided installation of tables, a broker and a display on one computer: `shoe-daemon init`.
+Guided installation of tables, a broker and a display on one computer, and their removal:
+`shoe-daemon init`.
 
 | module | purpose |
 |---|---|
@@ -10,5 +11,6 @@ Guided installation of tables, a broker and a display on one computer: `shoe-dae
 | `mosquitto` | passwords, and their hashes for mosquitto |
 | `certificates` | the site's authority, and the broker's certificate |
 | `files` | shows and writes files; keeps a file that a person edited |
-| `services` | starts the services, examines them, and waits for a test round |
+| `removal` | what is removed with a table |
+| `services` | starts and ends the services, waits for a test round, and clears topics |
 """

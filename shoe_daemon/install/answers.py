@@ -34,6 +34,9 @@ RESERVED_ACCOUNTS: Final = ("board", "pit", "pit-display", "pit-log", "notify", 
 READER_KINDS: Final = ("/dev/", "socket://", "rfc2217://", "camera:", "keyboard:/dev/")
 """How the address of a reader begins."""
 
+USUAL_HOUSE: Final = "punto-banco"
+"""The house of a new table: the usual game."""
+
 DisplayKind = Literal["none", "local", "network", "kiosk"]
 
 _ID: Final = re.compile(r"[a-z0-9-]{1,40}")
@@ -123,6 +126,7 @@ def default_answers(table: str | None, earlier: Mapping[str, Answers]) -> Answer
         site=last.site,
         table=table,
         name=default_name(table),
+        house=USUAL_HOUSE,
         reader=SEARCH,
         broker=last.broker,
         ca_file=last.ca_file,

@@ -10,7 +10,15 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.install.answers import Answers, check_password
-from shoe_daemon.install.files import Change, CredentialFolder, Record, compare, description, write
+from shoe_daemon.install.files import (
+    Change,
+    CredentialFolder,
+    Record,
+    compare,
+    contents,
+    heading,
+    write,
+)
 from shoe_daemon.install.mosquitto import (
     account_names,
     add_accounts,
@@ -33,8 +41,8 @@ from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 from shoe_daemon.operators import hash_password, hash_pin, operator_names
 from shoe_daemon.settings.files import ENCRYPTED_SUFFIX
 
-_ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
-_RIGHTS: Final = f"{MOSQUITTO}/shoe.acl"
+ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
+RIGHTS: Final = f"{MOSQUITTO}/shoe.acl"
 _OPERATORS: Final = f"{CONFIGS}/operators.toml"
 _SERVER: Final = f"{CERTIFICATES}/broker.pem"
 
@@ -57,12 +65,12 @@ class Installation(Struct, frozen=True):
     sealed: Mapping[str, str]
     credentials: CredentialFolder
 
-    def description(self) -> Iterator[str]:
-        """Yield the lines that show all changes."""
+    def description(self, *, with_contents: bool) -> Iterator[str]:
+        """Yield the lines that name all changes, or show them."""
         for name in self.sealed:
-            yield f"new       {CONFIGS}/{name}{ENCRYPTED_SUFFIX}  (encrypted, not shown)"
+            yield f"new       {CONFIGS}/{name}{ENCRYPTED_SUFFIX}  (encrypted)"
         for change in self.changes:
-            yield from description(change)
+            yield from contents(change) if with_contents else (heading(change),)
 
     def write(self, record: Record) -> None:
         """
@@ -97,7 +105,7 @@ def prepare(  # noqa: PLR0913 - what the command was given
         UserError: An existing file cannot be read, or an answer is invalid.
     """
     credentials = CredentialFolder(root / CONFIGS.lstrip("/"), encrypt=encrypt)
-    accounts = _account_names(answers)
+    accounts = account_names_of(answers)
     known = {name: credentials.read(f"{name}.password") for name in accounts}
     new = {name: _password(answers, name) for name, password in known.items() if not password}
     private_key, public_key = _new_signing_keys(root, credentials) or (None, None)
@@ -132,7 +140,8 @@ def prepare(  # noqa: PLR0913 - what the command was given
     return Installation(answers, root, changes, sealed if encrypt else {}, credentials)
 
 
-def _account_names(answers: Answers) -> list[str]:
+def account_names_of(answers: Answers) -> list[str]:
+    """Return the accounts at the broker of a table and its display."""
     names = [answers.table]
     if answers.has_display:
         names.append("board")
@@ -171,7 +180,7 @@ def _ask_pins(operators: Iterable[str]) -> dict[str, str]:
 
 def _added_operators(names: Iterable[str], root: Path) -> Iterator[Change]:
     """Yield the change of an existing operators file that lacks some of them."""
-    before = _read(root, _OPERATORS)
+    before = read_text(root, _OPERATORS)
     if before is None:
         return
     known = operator_names(root / _OPERATORS.lstrip("/")) if names else ()
@@ -197,9 +206,9 @@ def _new_signing_keys(root: Path, credentials: CredentialFolder) -> tuple[str, s
 
 
 def _accounts_change(root: Path, passwords: Mapping[str, str]) -> Change:
-    before = _read(root, _ACCOUNTS)
+    before = read_text(root, ACCOUNTS)
     text = add_accounts(before or "", passwords)
-    file = PlannedFile(_ACCOUNTS, text, 0o640, "mosquitto", secret=True)
+    file = PlannedFile(ACCOUNTS, text, 0o640, "mosquitto", secret=True)
     if before is None:
         return Change(file, "new")
     return Change(file, "unchanged" if text == before else "changed", before)
@@ -207,13 +216,13 @@ def _accounts_change(root: Path, passwords: Mapping[str, str]) -> Change:
 
 def _rights_change(root: Path, sample: str, accounts: Collection[str], record: Record) -> Change:
     """Return the change that gives every account without a block the rights of a table."""
-    before = _read(root, _RIGHTS) or ""
+    before = read_text(root, RIGHTS) or ""
     # In the order of the file, so that make-accounts.sh does not count as an edit.
     order = dict.fromkeys((*(name for name in users(before) if name in accounts), *accounts))
-    (change,) = compare(root, [PlannedFile(_RIGHTS, add_tables(sample, order))], record)
-    extended = add_tables(before, accounts)
-    if change.action == "edited" and extended != before:
-        return Change(PlannedFile(_RIGHTS, extended), "extended", before)
+    (change,) = compare(root, [PlannedFile(RIGHTS, add_tables(sample, order))], record)
+    amended = add_tables(before, accounts)
+    if change.action == "edited" and amended != before:
+        return Change(PlannedFile(RIGHTS, amended), "amended", before)
     return change
 
 
@@ -228,11 +237,11 @@ def _certificate_files(answers: Answers, root: Path) -> list[PlannedFile]:
             "certificates need cryptography, which is not installed: "
             "pip install 'shoe-daemon[keys]'"
         ) from error
-    server = _read(root, _SERVER)
+    server = read_text(root, _SERVER)
     if server is not None and set(answers.tls_names) <= certificates.names_of(server):
         return []
     files = []
-    ca, ca_key = (_read(root, f"{CERTIFICATES}/{name}") for name in ("ca.pem", "ca.key"))
+    ca, ca_key = (read_text(root, f"{CERTIFICATES}/{name}") for name in ("ca.pem", "ca.key"))
     if ca is None or ca_key is None:
         authority = certificates.make_authority(answers.site)
         files += [
@@ -254,7 +263,13 @@ def _exists(root: Path, path: str) -> bool:
     return (root / path.lstrip("/")).exists()
 
 
-def _read(root: Path, path: str) -> str | None:
+def read_text(root: Path, path: str) -> str | None:
+    """
+    Return the text of a file below a root folder; None if there is none.
+
+    Raises:
+        UserError: It cannot be read.
+    """
     try:
         return (root / path.lstrip("/")).read_text(encoding="utf-8")
     except FileNotFoundError:

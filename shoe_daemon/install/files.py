@@ -28,7 +28,7 @@ NEW_SUFFIX: Final = ".init-new"
 _RECORD: Final = f"{CONFIGS}/init.json"
 _MAX_DIFF_LINES: Final = 200
 
-Action = Literal["new", "changed", "unchanged", "edited", "extended"]
+Action = Literal["new", "changed", "unchanged", "edited", "amended", "removed", "kept"]
 
 
 class Record(Struct, forbid_unknown_fields=True):
@@ -50,8 +50,9 @@ class Change(Struct, frozen=True):
 
     Attributes:
         file: The planned file.
-        action: ``edited``: it exists, and differs from what was written last. ``extended``: so
-            it does, and lines are added to it; it still counts as edited.
+        action: ``edited``: it exists, and differs from what was written last. ``amended``: so
+            it does, and lines are added to it or taken from it; it still counts as edited.
+            ``kept``: it would be removed, but was edited.
         before: The existing text; None if there is none.
     """
 
@@ -94,6 +95,26 @@ def compare(root: Path, files: Iterable[PlannedFile], record: Record) -> list[Ch
     return [_change(root, file, record.hashes.get(file.path)) for file in files]
 
 
+def removals(root: Path, paths: Iterable[str], record: Record) -> Iterator[Change]:
+    """
+    Yield the changes that remove the existing ones of some files. A file that differs from what
+    was written stays; one without a record, such as an encrypted password, is removed.
+
+    Raises:
+        UserError: A file cannot be read.
+    """
+    for path in paths:
+        try:
+            before = (root / path.lstrip("/")).read_bytes()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {one_line(error)}") from error
+        written = record.hashes.get(path)
+        ours = written is None or written == hashlib.sha256(before).hexdigest()
+        yield Change(PlannedFile(path, ""), "removed" if ours else "kept")
+
+
 def _change(root: Path, file: PlannedFile, written_hash: str | None) -> Change:
     path = root / file.path.lstrip("/")
     try:
@@ -108,14 +129,24 @@ def _change(root: Path, file: PlannedFile, written_hash: str | None) -> Change:
     return Change(file, "changed" if ours else "edited", before)
 
 
-def description(change: Change) -> Iterator[str]:
-    """Yield the lines that show a change: a heading, then the text or its differences."""
+def heading(change: Change) -> str:
+    """Return the line that names a change."""
     file = change.file
+    if change.action == "removed":
+        return f"{change.action:9} {file.path}"
+    if change.action == "kept":
+        return f"{change.action:9} {file.path}: it was edited; remove it by hand"
     group = "" if file.group == "root" else f", group {file.group}"
-    heading = f"{change.action:9} {file.path}  ({file.mode:04o}{group})"
+    line = f"{change.action:9} {file.path}  ({file.mode:04o}{group})"
     if change.action == "edited":
-        heading += f" stays: it was edited; new version: {change.target}"
-    yield heading
+        line += f" stays: it was edited; new version: {change.target}"
+    return line
+
+
+def contents(change: Change) -> Iterator[str]:
+    """Yield the lines that show a change: its heading, then the text or its differences."""
+    file = change.file
+    yield heading(change)
     if change.action == "unchanged":
         return
     if file.secret:
@@ -141,15 +172,32 @@ def write(root: Path, changes: Iterable[Change], record: Record) -> None:
     Write all changes below a root folder, each file at once or not at all, then the record.
 
     Raises:
-        UserError: A file cannot be written.
+        UserError: A file cannot be written or removed.
     """
     for change in changes:
+        if change.action in {"removed", "kept"}:
+            _remove_file(root, change, record)
+            continue
         if change.action != "unchanged":
             _write_file(root, change.target, change.file)
-        if change.action not in ("edited", "extended"):
+        if change.action not in {"edited", "amended"}:
             record.hashes[change.file.path] = _hash(change.file.text)
     text = msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
     _write_file(root, _RECORD, PlannedFile(_RECORD, f"{text}\n", 0o600))
+
+
+def _remove_file(root: Path, change: Change, record: Record) -> None:
+    """Remove a file unless it was edited, the new version beside it, and its empty folder."""
+    path = root / change.file.path.lstrip("/")
+    try:
+        Path(f"{path}{NEW_SUFFIX}").unlink(missing_ok=True)
+        if change.action == "removed":
+            path.unlink(missing_ok=True)
+            record.hashes.pop(change.file.path, None)
+            if path.parent.name.endswith(".service.d") and not any(path.parent.iterdir()):
+                path.parent.rmdir()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be removed: {one_line(error)}") from error
 
 
 def _write_file(root: Path, target: str, file: PlannedFile) -> None:

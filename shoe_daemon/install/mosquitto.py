@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from shoe_daemon.mqtt.topics import ID
@@ -28,6 +28,12 @@ def add_accounts(password_file: str, accounts: Mapping[str, str]) -> str:
         if not _fits(lines.get(name, ""), password):
             lines[name] = _hash(password, secrets.token_bytes(_SALT_BYTES))
     return "".join(f"{name}:{entry}\n" for name, entry in lines.items())
+
+
+def without_accounts(password_file: str, names: Collection[str]) -> str:
+    """Return the content of a password file without some accounts; other lines stay."""
+    lines = password_file.splitlines(keepends=True)
+    return "".join(line for line in lines if line.partition(":")[0] not in names)
 
 
 def account_names(password_file: str) -> list[str]:
@@ -63,6 +69,22 @@ def add_tables(acl: str, accounts: Iterable[str]) -> str:
         if template and name not in known and ID.fullmatch(name):
             acl += f"\nuser {name}\n" + template.replace("TABLE", name)
     return acl
+
+
+def without_tables(acl: str, accounts: Collection[str]) -> str:
+    """Return an ACL file without the blocks of accounts, up to an empty line; other lines stay."""
+    kept: list[str] = []
+    is_removed = False
+    for line in acl.splitlines(keepends=True):
+        if found := _USER.match(line):
+            is_removed = found[1] in accounts
+            if is_removed and kept and not kept[-1].strip():
+                kept.pop()
+        elif not line.strip():
+            is_removed = False
+        if not is_removed:
+            kept.append(line)
+    return "".join(kept)
 
 
 def users(acl: str) -> list[str]:

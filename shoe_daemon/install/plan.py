@@ -289,10 +289,17 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
         # Without this file the log lacks what happened while the display was off.
         lines += _optional_credential("pit-log.password", secrets)
     yield PlannedFile(f"{UNITS}/shoe-display.service.d/50-init.conf", "\n".join(lines) + "\n")
-    if answers.display == "kiosk":
-        board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"
-        text = f"[Service]\nEnvironment=BOARD={board}?lang={answers.language}\n"
-        yield PlannedFile(f"{UNITS}/shoe-kiosk.service.d/50-init.conf", text)
+    if (file := kiosk_file(answers)) is not None:
+        yield file
+
+
+def kiosk_file(answers: Answers) -> PlannedFile | None:
+    """Return the file that names the table on this computer's own screen, if it shows one."""
+    if answers.display != "kiosk":
+        return None
+    board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"
+    text = f"[Service]\nEnvironment=BOARD={board}?lang={answers.language}\n"
+    return PlannedFile(f"{UNITS}/shoe-kiosk.service.d/50-init.conf", text)
 
 
 def display_account(answers: Answers) -> str:

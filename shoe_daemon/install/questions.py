@@ -236,6 +236,21 @@ def _operators(given: Given, known: Answers) -> tuple[str, ...]:
     return (check_operator(name.strip()),) if name.strip() else ()
 
 
+def ask_consent(question: str, show: Callable[[], None]) -> bool:
+    """Ask whether to go on; the answer ``show`` calls `show`, and the question is asked again."""
+
+    def check(text: str) -> str:
+        for word in ("yes", "no", "show"):
+            if text and word.startswith(text.lower()):
+                return word
+        raise UserError(f"{text!r}; expected yes, no or show")
+
+    text = f"{question} yes, no, or show (their contents)"
+    while (answer := click.prompt(text, default="yes", value_proc=_proc(check))) == "show":
+        show()
+    return bool(answer == "yes")
+
+
 def ask_secret(question: str, check: Callable[[str], str]) -> str:
     """
     Return a password or PIN: typed twice without echo, or a line of standard input in a script;

@@ -2,8 +2,8 @@
 Clients for a moment: one sends a command and waits for its reply, the other tests what the broker
 permits.
 
-They have client ids of their own, no last will and no session, and retain nothing: no running
-table or display is disturbed.
+They have client ids of their own, no last will and no session: no running table or display is
+disturbed.
 """
 
 from __future__ import annotations
@@ -164,15 +164,15 @@ class BrokerProbe:
         self._connection.subscribe(topic_filter)
         return self._wait_for(Subscribed, f"a subscription to {topic_filter}").refusal
 
-    def publish(self, topic: str, payload: bytes = b"{}") -> str | None:
+    def publish(self, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> str | None:
         """
-        Publish without retaining; return the reason of a refusal, or None. MQTT 3.1.1
-        has no refusals.
+        Publish; return the reason of a refusal, or None. MQTT 3.1.1 has no refusals. An empty
+        retained message clears its topic.
 
         Raises:
             BrokerProbeError: The broker does not answer.
         """
-        self._connection.publish(topic, payload, retain=False)
+        self._connection.publish(topic, payload, retain=retain)
         answer = self._wait_for(Acknowledged, f"a message to {topic}")
         return answer.text if answer.reason >= REFUSED else None
 

@@ -28,6 +28,9 @@ ROADS: Final = "roads"
 HISTORY: Final = "history"
 SIGNATURE: Final = "signature"
 
+RETAINED: Final = (STATUS, STATE, RESULT, ALERTS, STAFF_ALERTS, ROADS, HISTORY, SIGNATURE)
+"""All of them but those of readers and of Home Assistant."""
+
 HOME_ASSISTANT_PREFIX: Final = "homeassistant"
 """The first level of the topics from which Home Assistant learns of devices."""
 

@@ -12,8 +12,12 @@ from msgspec.structs import replace
 from shoe_daemon.cli.init import command
 from shoe_daemon.config.table import load_config
 from shoe_daemon.doctor import check_table_broker
+from shoe_daemon.errors import UserError
 from shoe_daemon.install.mosquitto import add_accounts
-from shoe_daemon.mqtt.settings import TlsSettings
+from shoe_daemon.install.services import clear_topics
+from shoe_daemon.mqtt.client import BrokerProbe
+from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.topics import RETAINED, Topics
 from tests.brokers import Mosquitto, free_port
 
 pytestmark = pytest.mark.mosquitto
@@ -50,6 +54,37 @@ def test_the_table_has_its_rights(root: Path, broker: Mosquitto) -> None:
     mqtt = replace(setup.config.mqtt, port=broker.port)
     findings = check_table_broker(replace(setup, config=replace(setup.config, mqtt=mqtt)))
     assert {finding.verdict for finding in findings} == {"good"}
+
+
+def test_a_removed_table_leaves_no_retained_message(root: Path, broker: Mosquitto) -> None:
+    setup = load_config(root / "etc/shoe-daemon/table-1.toml")
+    assert setup.config.mqtt is not None
+    mqtt = replace(setup.config.mqtt, port=broker.port)
+    setup = replace(setup, config=replace(setup.config, mqtt=mqtt))
+    topics = Topics("casino", "table-1")
+    # The last is that of a reader which the table had before.
+    suffixes = [*RETAINED, "device/shoe", "device/camera"]
+    with BrokerProbe(mqtt, "table") as table:
+        for suffix in suffixes:
+            assert table.publish(topics.retained(suffix), b"{}", retain=True) is None
+    assert retained(mqtt, topics, suffixes) == len(suffixes)
+    assert clear_topics(setup) == len(suffixes)
+    assert retained(mqtt, topics, suffixes) == 0
+    broker.kill()
+    with pytest.raises(UserError, match="the broker cannot be reached: Connection refused"):
+        clear_topics(setup)
+
+
+def retained(mqtt: MqttSettings, topics: Topics, suffixes: list[str]) -> int:
+    """Return how many of these topics have a retained message."""
+    with BrokerProbe(mqtt, "reader") as reader:
+        for suffix in suffixes:
+            assert reader.subscribe(topics.retained(suffix)) is None
+        # The broker answers in order: all that it has retained comes before this.
+        reader.subscribe(topics.event("round_finished"))
+        reader.publish(topics.event("round_finished"))
+        assert reader.receives(topics.event("round_finished"))
+        return len(reader.received) - 1
 
 
 def test_the_certificate_is_trusted_by_its_authority(

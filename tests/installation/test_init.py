@@ -70,7 +70,7 @@ class Installed(NamedTuple):
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     root = tmp_path_factory.mktemp("installed")
     options = ("--site", "grand", "--table", "table-7", "--operator", "Maria")
-    return Installed(root, written(root, *BARE, *options, typed="471100\n"))
+    return Installed(root, written(root, *BARE, *options, "--show", typed="471100\n"))
 
 
 def test_the_configurations_are_valid(installed: Installed) -> None:
@@ -244,14 +244,14 @@ def test_passwords_and_the_signing_key_are_encrypted(tmp_path: Path) -> None:
     samples = {path.name: path.read_text(encoding="utf-8") for path in sample_files()}
     answers = Answers(site="casino", table="table-1", name="Table 1", reader="simulated")
     installation = prepare(answers, tmp_path, Record(), samples, encrypt=True)
-    shown = list(installation.description())
+    shown = list(installation.description(with_contents=True))
     installation.write(Record())
     assert not list(folder.glob("*.password"))
     assert not (folder / "journal.key").exists()
     drop_in = tmp_path / "etc/systemd/system/shoe-daemon@table-1.service.d/50-init.conf"
     for name in ("table-1.password", "journal.key"):
         file = f"/etc/shoe-daemon/{name}.cred"
-        assert f"new       {file}  (encrypted, not shown)" in shown
+        assert f"new       {file}  (encrypted)" in shown
         assert f"\nLoadCredentialEncrypted={name}:{file}\n" in drop_in.read_text()
     command = ["systemd-creds", "decrypt", "--name=journal.key", f"{folder}/journal.key.cred", "-"]
     key = subprocess.run(command, check=True, capture_output=True).stdout
@@ -306,7 +306,7 @@ def test_rights_that_a_person_edited_get_the_blocks_of_new_tables_only(tmp_path:
     file = tmp_path / "etc/mosquitto/shoe.acl"
     edited = file.read_text() + "\nuser maria\ntopic write shoe/v1/casino/+/cmd/+/maria\n"
     file.write_text(edited)
-    assert "extended  /etc/mosquitto/shoe.acl" in written(tmp_path, *BARE, "--table", "table-2")
+    assert "amended   /etc/mosquitto/shoe.acl" in written(tmp_path, *BARE, "--table", "table-2")
     extended = file.read_text()
     assert extended.startswith(edited)
     assert extended[len(edited) :].startswith(table_rights("casino", "table-2"))
@@ -385,7 +385,7 @@ def test_a_kiosk_names_the_packages_that_its_screen_lacks(tmp_path: Path) -> Non
 
 def test_a_changed_answer_changes_its_files_only(tmp_path: Path) -> None:
     written(tmp_path, *BARE, "--table", "table-1")
-    output = written(tmp_path, *BARE, "--table", "table-1", "--name", "Salon")
+    output = written(tmp_path, *BARE, "--table", "table-1", "--name", "Salon", "--show")
     changed = re.findall(r"^changed +(\S+)", output, re.MULTILINE)
     assert changed == ["/etc/shoe-daemon/table-1.toml"]
     assert '+name = "Salon"' in output
@@ -412,6 +412,25 @@ def test_at_most_ten_questions(tmp_path: Path) -> None:
     assert setup.readers[0].port == reader
     assert len(typed) < 10
     assert "0.0.0.0:8080" in (tmp_path / "etc/shoe-daemon/display.toml").read_text()
+
+
+def test_files_are_named_and_shown_on_demand(tmp_path: Path) -> None:
+    typed = ["table-1", "casino", "", "1", "simulated", "1", ""]
+    output = written(tmp_path, typed="\n".join([*typed, "show", "y", ""]))
+    named, question, shown = output.partition("Write these files and start:")
+    assert question
+    heading = "new       /etc/shoe-daemon/table-1.toml  (0644)\n"
+    assert heading in named
+    assert f"{heading}    # Table 1." in shown
+    assert "\n    " not in named.partition(heading)[2]
+    # The default house is the usual game.
+    config = load_config(tmp_path / "etc/shoe-daemon/table-1.toml").config
+    assert config.table.house == "punto-banco"
+    quiet = written(tmp_path, *BARE, "--table", "table-2", "--dry-run")
+    assert "\n    " not in quiet
+    assert "\n    [table]\n" in written(
+        tmp_path, *BARE, "--table", "table-2", "--dry-run", "--show"
+    )
 
 
 def test_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_defaults_of_a_table_are_its_own_and_those_of_the_computer(order: tuple[
             whose = last if field in computer else own
             assert getattr(found, field) == getattr(whose, field), field
     new = default_answers("salon-9", earlier)
-    fresh = Answers(site="", table="salon-9", name="Salon 9", reader="search")
+    fresh = Answers(site="", table="salon-9", name="Salon 9", house="punto-banco", reader="search")
     for field in Answers.__struct_fields__:
         whose = last if field in (*computer, *site) else fresh
         assert getattr(new, field) == getattr(whose, field), field

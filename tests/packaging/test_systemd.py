@@ -189,6 +189,38 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={NOTIFY}")
 
 
+def test_a_removed_table_leaves_its_journal_only(booted: BootedDebian) -> None:
+    booted.run(INIT.replace("table-1", "table-2"))
+    retained = (
+        "mosquitto_sub -V 5 -h 127.0.0.1 --retained-only -W 3 -v -t 'shoe/v1/casino/+/status' "
+        '-u board -P "$(systemd-creds decrypt --name=board.password '
+        '/etc/shoe-daemon/board.password.cred)" || true'
+    )
+    assert "table-2/status" in booted.run(retained)
+    files = "find /etc/shoe-daemon /etc/mosquitto /etc/systemd/system"
+    said = booted.run("shoe-daemon init --yes --remove --table table-2")
+    assert "stop      shoe-daemon@table-2.service" in said
+    assert "stays     /var/lib/shoe-daemon/table-2/journal.db" in said
+    assert "retained topics of the table" in said
+    told = booted.run(retained)
+    assert "table-1/status" in told
+    assert "table-2/status" not in told
+    assert "table-2" not in booted.run(files)
+    assert "table-2" not in booted.run("cat /etc/mosquitto/shoe.passwd /etc/mosquitto/shoe.acl")
+    assert booted.run("systemctl --quiet is-active 'shoe-*@table-2' || echo no") == "no\n"
+    journal = "/var/lib/shoe-daemon/table-2/journal.db"
+    assert "unchanged up to event" in booted.run(f"shoe-daemon journal verify {journal}")
+    check_it_plays(booted)
+
+    # With the last table the display and the broker's accounts go too; then all is new again.
+    said = booted.run("shoe-daemon init --yes --remove --table table-1")
+    assert f"stop      {DISPLAY}" in said
+    assert "shoe" not in booted.run("ls /etc/mosquitto /etc/mosquitto/conf.d")
+    assert booted.run(f"systemctl --quiet is-active {DISPLAY} || echo no") == "no\n"
+    booted.run(f"printf '471100\n' | {INIT} --operator Maria")
+    check_it_plays(booted)
+
+
 def test_the_display_reads_the_pictures_of_a_table_with_a_camera(booted: BootedDebian) -> None:
     camera = "--display network --reader camera:/dev/video0 --root /root/camera"
     booted.run(f"mkdir /root/camera; echo a long password | {INIT} {camera}")

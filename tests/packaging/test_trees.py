@@ -60,13 +60,14 @@ port = 18830
 listen = "127.0.0.1:18832"
 """
 DEAL = """
-cd /root
+trap 'kill $broker $shoe $display $daemon || true' EXIT
 mosquitto -p 18830 2>broker.log & broker=$!
+until mosquitto_pub -h 127.0.0.1 -p 18830 -t ready -n 2>errors.log; do sleep 0.1; done
 shoe-daemon simulate angel-eye-ii --listen 127.0.0.1:18831 --mode open --speed 4 >shoe.log 2>&1 &
 shoe=$!
 shoe-daemon run --config table.toml 2>daemon.log & daemon=$!
 shoe-daemon display --config display.toml 2>display.log & display=$!
-mosquitto_sub -p 18830 -t shoe/v1/casino/table-1/event/round_finished -C 2 -W 600
+mosquitto_sub -h 127.0.0.1 -p 18830 -t shoe/v1/casino/table-1/event/round_finished -C 2 -W 600
 python3 - <<'END'
 import time, urllib.request
 for attempt in range(600):
@@ -77,11 +78,9 @@ for attempt in range(600):
         time.sleep(0.5)
 END
 kill $daemon; wait $daemon
-kill $shoe $broker $display; wait
 shoe-daemon journal verify --refold journal.db
 """
 READ = """
-cd /root
 /opt/shoe-daemon/bin/python - <<'END'
 import json, cv2, numpy
 from drivers.camera.recognition.recogniser import Recogniser
