@@ -17,6 +17,7 @@ from paho.mqtt import client as paho
 
 from shoe_daemon.demo.supervisor import OPERATOR, AutoSupervisor, Case, Order
 from shoe_daemon.errors import UserError
+from shoe_daemon.event_text import action_text
 from shoe_daemon.mqtt.commands import Reply, decode_reply
 from shoe_daemon.mqtt.connection import create_client, leave
 from shoe_daemon.mqtt.settings import MqttSettings
@@ -189,7 +190,7 @@ class SupervisorClient:
                 self.caught.add(number)
             case events.ClosedData(id=number, operator=operator, action=action):
                 self.closed[number] = operator
-                self.last = f"{operator or 'closed by itself'}: {action.replace('_', ' ')}"
+                self.last = f"{operator or 'closed by itself'}: {action_text(action)}"
 
     def _asks_about(self, case: Case) -> bool:
         return any(asked is case for asked, _, _ in self._asked.values())

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from drivers.simulators.angel_eye import Scene, Settings, SimulatedAngelEye, Ste
 from drivers.simulators.lines import Line
 from drivers.simulators.shoe import DealtRound, Fault
 from drivers.simulators.simulator import Pace, Simulator, play
+from shoe_daemon.config.sections import ReaderSettings
 from shoe_daemon.demo.client import SupervisorClient
 from shoe_daemon.demo.shoe import QUIET_S
 
@@ -175,7 +176,7 @@ class CameraDealer(DealerThread):
     Deals in front of a simulated camera above the demo's table.
 
     Attributes:
-        reader: Driver, port and options of the reader.
+        reader: The reader's section of the configuration.
     """
 
     def __init__(
@@ -192,9 +193,10 @@ class CameraDealer(DealerThread):
         settings = scenes.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)
         profile = write_simulated_profile(settings, folder / "camera")
         socket = folder / "camera.sock"
-        self.reader: tuple[str, str, dict[str, Any]] = (
-            *("camera", f"camera:raw:{socket}"),
-            {"profile": str(profile), "view": view},
+        self.reader = ReaderSettings(
+            driver="camera",
+            port=f"camera:raw:{socket}",
+            options={"profile": str(profile), "view": view},
         )
         # Rendered in advance, so that the reader gets its first frame at once.
         self._scene = Scene(settings, self._may_go_on)

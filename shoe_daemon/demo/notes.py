@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from rich.style import Style
 from rich.text import Text
 
 from drivers.simulators.shoe import DealtRound, Fault, Placed
@@ -55,7 +54,7 @@ def note_rows(told: Told, state: State | None, width: int) -> tuple[Text, ...]:
         appearance.RAIL_BRIGHT if alerts else appearance.RAIL,
     )
     links = told.links
-    shown = (links.board, links.dealer, links.pit, links.log, links.report, links.camera)
+    shown = (links.board, links.camera, links.dealer, links.pit, links.log, links.report)
     return (first, second, decide, _dealt(told.lying, state), *_wrapped(shown, width))
 
 
@@ -114,5 +113,5 @@ def _wrapped(links: Iterable[str], width: int) -> list[Text]:
             rows.append(Text(no_wrap=True))
         elif rows[-1]:
             rows[-1].append(" " * _GAP)
-        rows[-1].append(link, appearance.RAIL + Style(link=link))
+        rows[-1].append(link, appearance.RAIL)
     return rows

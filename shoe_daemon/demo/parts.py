@@ -8,9 +8,11 @@ with this process. The dealer and the scripted supervisor are threads of this pr
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -19,11 +21,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from drivers import create_driver
+from drivers.simulators.angel_eye import Settings
 from drivers.simulators.lines import Line, PtyLine
 from drivers.simulators.simulator import Simulator
+from shoe_daemon.config.sections import ReaderSettings
 from shoe_daemon.demo.client import SupervisorClient
 from shoe_daemon.demo.dealer import CameraDealer, Dealer, DealerThread
 from shoe_daemon.demo.shoe import (
@@ -36,7 +40,6 @@ from shoe_daemon.demo.shoe import (
 from shoe_daemon.demo.supervisor import OPERATOR, AutoSupervisor
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import House
-from shoe_daemon.mqtt.broker import EmbeddedBroker
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import hash_pin
@@ -57,6 +60,9 @@ _PREVIEW_PORT: Final = 8091
 _REVEAL_AFTER_S: Final = 0.5
 """Seconds at real pace: tucked cards are turned before a third card is drawn."""
 
+_PR_SET_PDEATHSIG: Final = 1
+_prctl = ctypes.CDLL(None).prctl
+
 _STOP_TIMEOUT_S: Final = 5.0
 _START_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.01
@@ -68,6 +74,10 @@ persistence false
 set_tcp_nodelay true
 log_dest stderr
 {user}"""
+
+
+def _end_with_parent() -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Child:
@@ -84,11 +94,13 @@ class Child:
         with contextlib.nullcontext(None) if log is None else log.open("ab") as file:
             # A session of its own: Ctrl-C is for the demo, which ends its children in order.
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                ["setpriv", "--pdeathsig", "TERM", *command],  # noqa: S607 - from the path
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
+                # `Popen` returns after it: no moment is left in which the parent may die unseen.
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call
             )
 
     @property
@@ -141,6 +153,8 @@ def broker(folder: Path, preferred: int) -> Iterator[MqttSettings]:
     places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
     program = shutil.which("mosquitto", path=places)
     if program is None:
+        from shoe_daemon.mqtt.broker import EmbeddedBroker  # noqa: PLC0415 - brings asyncio with it
+
         with EmbeddedBroker(preferred) as embedded:
             yield MqttSettings(host=HOST, port=embedded.port, protocol="3.1.1")
         return
@@ -225,44 +239,48 @@ class Demo:
                 pin=PIN,
                 on_event=on_event,
             )
-            camera = f"{HOST}:{free_port(_PREVIEW_PORT)}" if settings.camera else ""
-            truth = folder / DEALT_FILE
-            if settings.camera:
-                seen = CameraDealer(shoe, folder, camera, self.supervisor, truth)
-                self.dealer: DealerThread = seen
-                reader, self.shoe = seen.reader, f"{seen.reader[1]}, above a simulated table"
-            else:
-                options = reader_options(settings)
-                simulator = simulator_of(settings)(create_driver(settings.driver, options))
-                line = _line_of(simulator, self.mqtt) or PtyLine(folder / "shoe")
-                parts.callback(line.close)
-                reader = (settings.driver, line.address, options)
-                self.shoe = f"{line.address}, simulated: {simulator.about}"
-                self.dealer = Dealer(
-                    shoe, line, settings.speed, self.supervisor, simulator=simulator, truth=truth
-                )
-            port = free_port(settings.board_port)
-            url = f"http://{HOST}:{port}"
-            self.links = links_of(url, camera and f"http://{camera}/")
-            _write_configurations(settings, folder, self.mqtt, reader, port)
-            self._children = (
-                start_command(
-                    "the daemon",
-                    None if settings.debug else folder / "run.log",
-                    *("run", "--config", str(folder / "table.toml")),
-                    *(["--debug"] if settings.debug else []),
-                ),
-                start_command(
-                    "the display",
-                    folder / "display.log",
-                    *("display", "--config", str(folder / "display.toml")),
-                ),
-            )
-            for child in self._children:
-                parts.callback(child.end)
             parts.enter_context(self.supervisor)
+            reader = self._prepare_dealer(settings, shoe, folder, parts)
+            port = free_port(settings.board_port)
+            view = reader.options.get("view")
+            self.links = links_of(f"http://{HOST}:{port}", f"http://{view}/" if view else "")
+            _write_configurations(settings, folder, self.mqtt, reader, port)
+            log = None if settings.debug else folder / "run.log"
+            debug = ["--debug"] if settings.debug else []
+            self._children: list[Child] = []
+            self._start(parts, "the daemon", log, "run", folder / "table.toml", *debug)
+            log = folder / "display.log"
+            self._start(parts, "the display", log, "display", folder / "display.toml")
             parts.enter_context(self.dealer)
             self._parts = parts.pop_all()
+
+    def _prepare_dealer(
+        self, settings: DemoSettings, shoe: Settings, folder: Path, parts: ExitStack
+    ) -> ReaderSettings:
+        """Make the dealer; return the reader of the cards that it deals."""
+        truth = folder / DEALT_FILE
+        if settings.camera:
+            view = f"{HOST}:{free_port(_PREVIEW_PORT)}"
+            camera = CameraDealer(shoe, folder, view, self.supervisor, truth)
+            self.dealer: DealerThread = camera
+            self.shoe = f"{camera.reader.port}, above a simulated table"
+            return camera.reader
+        options = reader_options(settings)
+        simulator = simulator_of(settings)(create_driver(settings.driver, options))
+        line = _line_of(simulator, self.mqtt) or PtyLine(folder / "shoe")
+        parts.callback(line.close)
+        self.shoe = f"{line.address}, simulated: {simulator.about}"
+        self.dealer = Dealer(
+            shoe, line, settings.speed, self.supervisor, simulator=simulator, truth=truth
+        )
+        return ReaderSettings(driver=settings.driver, port=line.address, options=options)
+
+    def _start(
+        self, parts: ExitStack, name: str, log: Path | None, verb: str, file: Path, *more: str
+    ) -> None:
+        child = start_command(name, log, verb, "--config", str(file), *more)
+        parts.callback(child.end)
+        self._children.append(child)
 
     def __enter__(self) -> Self:
         """Return the running parts."""
@@ -298,11 +316,10 @@ def _write_configurations(
     settings: DemoSettings,
     folder: Path,
     mqtt: MqttSettings,
-    reader: tuple[str, str, dict[str, Any]],
+    reader: ReaderSettings,
     port: int,
 ) -> None:
     """Write table.toml and display.toml, with one file of operators."""
-    driver, line, options = reader
     house, policy = (_absolute(each) for each in (settings.house, settings.policy))
     speed = settings.speed or float("inf")
     table = {
@@ -327,8 +344,8 @@ def _write_configurations(
         ("[journal]", {"path": "journal.db"}),
         ("[orders]", operators),
         ("[mqtt]", where),
-        ("[[reader]]", {"driver": driver, "port": line}),
-        ("[reader.options]", options),
+        ("[[reader]]", {"driver": reader.driver, "port": reader.port}),
+        ("[reader.options]", reader.options),
     )
     _write(
         folder / "display.toml",

@@ -34,27 +34,15 @@ _TRIES: Final = 100
 
 class DemoSettings(Struct, frozen=True, kw_only=True):
     """
-    Options of `shoe-daemon demo`.
+    Options of `shoe-daemon demo`, whose help describes them.
 
     Attributes:
-        rounds: Number of rounds after those at once; None until a signal, or to the end of the
-            shoe where the reader does not report a new one.
-        warm_up: Rounds that are dealt at once and without faults, before the pace.
-        driver: The reader that is simulated.
-        speed: Multiple of a real table's pace; 0 is as fast as it goes.
+        rounds: Number of rounds after those of `warm_up`; None until a signal, or to the end of
+            the shoe where the reader does not report a new one.
         mode: The shoe reports faces at each draw, or with the result.
-        house: One of `rules list`, or a file.
-        policy: One of `rules policy --list`, or a file.
-        seed: Seed of the shoe; None for a random seed with an early misdeal.
-        faults: Possible faults.
-        fault_rate: Chance of a fault per round, 0 to 1.
+        seed: None for a random seed with an early misdeal.
         decide_after: Seconds that a person has for a decision.
-        port: Preferred port of the broker.
-        board_port: Preferred port of the display.
-        camera: A simulated camera reads the cards, instead of the shoe.
-        plain: Lines instead of a picture, on a terminal too.
-        debug: Plain, with the log of all that happens to each card.
-        keep: Folder for configurations, journal and logs; None for a temporary folder.
+        keep: None for a temporary folder.
     """
 
     rounds: int | None = None

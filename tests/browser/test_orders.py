@@ -1019,6 +1019,7 @@ def demo(rounds: int, seed: int, policy: str, mode: Mode = Mode.OPEN) -> DemoSet
     """Return a demo in which everything that can go wrong happens, with such a seed."""
     return DemoSettings(
         rounds=rounds,
+        house="seven-feathers",
         seed=seed,
         faults=tuple(Fault),
         fault_rate=0.7,

@@ -33,8 +33,6 @@ class ResultCheck:
     Compares each published round with the rounds dealt, once it can no longer be corrected.
 
     Attributes:
-        dealt: Rounds started.
-        shoes: Shoes that they came from.
         same: Rounds published exactly as dealt.
         partial: Rounds published as partial.
         misread: Rounds in which the shoe misread a card, unnoticed.
@@ -49,7 +47,6 @@ class ResultCheck:
         self._waiting: deque[DealtRound] = deque()
         self._shown: dict[_Shown, RoundLine] = {}
         self.table = TableFold()
-        self.dealt = self.shoes = 0
         self._blind = False
         self.same = self.partial = self.misread = 0
         self.wrong = self.missed = 0
@@ -70,8 +67,7 @@ class ResultCheck:
         return count_rounds(self.rounds)
 
     def deal(self, dealt: DealtRound) -> None:
-        """Add a round that is going to be dealt; from any one thread."""
-        self.dealt, self.shoes = self.dealt + 1, dealt.shoe
+        """Add a round that is going to be dealt."""
         self._waiting.append(dealt)
 
     def show(self, event: Event) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye import Mode, Settings
 from drivers.simulators.shoe import Fault
 from shoe_daemon.demo.notes import Told, note_rows
-from shoe_daemon.demo.parts import PIN, Links, links_of
+from shoe_daemon.demo.parts import PIN, links_of
 from shoe_daemon.display.terminal.board import board
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.game import card_text
@@ -22,7 +22,11 @@ SIZES = [(80, 24), (100, 30), (200, 60)]
 def test_every_moment_has_all_of_it(size: tuple[int, int], fault: Fault) -> None:
     table = SampleTable("punto-banco", "fr_2007")
     settings = Settings(mode=Mode.OPEN, rounds=8, seed=3, faults=(fault,), fault_rate=1)
-    links, counts, misread = links_of("http://127.0.0.1:40404"), set(), 0
+    links, counts, misread = (
+        links_of("http://127.0.0.1:40404", "http://127.0.0.1:50505/"),
+        set(),
+        0,
+    )
     for public in table.boards(settings):
         view, dealt = table.view("table-1", "127.0.0.1:1883"), table.on_table
         notes = note_rows(Told(links, dealt, 24.0), view.state, size[0] - 2)
@@ -41,12 +45,3 @@ def test_every_moment_has_all_of_it(size: tuple[int, int], fault: Fault) -> None
             misread += seen != [card for _, card in placed]
     assert len(counts) == 1, "the rows stay as many"
     assert bool(misread) == (fault is Fault.MISREAD)
-
-
-def test_a_page_is_a_link_where_the_terminal_has_them() -> None:
-    links: Links = links_of("http://127.0.0.1:8080")
-    last = note_rows(Told(links), None, 78)[-1]
-    assert [span.style.link for span in last.spans if not isinstance(span.style, str)] == [
-        links.log,
-        links.report,
-    ]

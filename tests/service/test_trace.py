@@ -29,7 +29,8 @@ def test_each_card_is_logged_as_frame_observation_event_and_message(tmp_path: Pa
         before = max(at for at, each in read if each.get("card") == card and at < place)
         assert any(before - frame["place"] == 1 and frame["reader"] == "shoe" for frame in frames)
     sent = [each["topic"].rsplit("/", 1)[-1] for each in logged("message_sent")]
-    assert sent.count("card_dealt") == len(dealt)
+    # The display may ask once more for events that its log lacks.
+    assert sent.count("card_dealt") >= len(dealt)
     states = [each["changed"] for each in logged("message_sent") if each["topic"][-6:] == "/state"]
     assert "schema" in states[0]
     assert not any("schema" in changed for changed in states[1:])
