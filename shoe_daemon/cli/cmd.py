@@ -109,7 +109,7 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     mqtt = config.mqtt.checked(beside)
     if given["ask_pin"] and mqtt.is_plain and not config.orders.allow_plain_pins:
         raise UserError(
-            f"cmd: --ask-pin: the connection to {mqtt.host} is not encrypted; expected [mqtt.tls] "
+            f"cmd: --ask-pin: the connection to {mqtt.name} is not encrypted; expected [mqtt.tls] "
             "in --config, or there allow_plain_pins = true in [orders] (laboratories only)"
         )
     topics = Topics(config.site, config.table.id, config.mqtt.prefix)

@@ -172,8 +172,7 @@ def _table_lines(setup: Setup) -> list[str]:
 
 
 def _broker(mqtt: MqttSettings) -> str:
-    host, port = mqtt.address
-    return f"{host}:{port}, MQTT {mqtt.protocol}{', TLS' if mqtt.tls else ''}"
+    return f"{mqtt.name}, MQTT {mqtt.protocol}{', TLS' if mqtt.tls else ''}"
 
 
 def _faces(setup: Setup) -> str:

@@ -42,7 +42,7 @@ _LANGUAGES: Final = sorted(
 @click.option(
     "--driver", metavar="NAME", help="Of the reader; otherwise the line tells, or angel-eye-ii."
 )
-@click.option("--broker", help="Here, or HOST:PORT of a broker elsewhere.")
+@click.option("--broker", help="Here, or HOST:PORT of a broker elsewhere; of several with commas.")
 @click.option("--ca-file", help="The authority of an encrypted broker elsewhere, or `system`.")
 @click.option(
     "--tls",

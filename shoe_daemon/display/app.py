@@ -400,7 +400,7 @@ def command_options(mqtt: MqttSettings, orders: OrderSettings) -> list[str | Non
         orders: What the configuration says about other computers.
     """
     # `cmd` reads these from a configuration only.
-    needs_config = mqtt.tls is not None or mqtt.prefix != DEFAULT_PREFIX
+    needs_config = mqtt.tls is not None or mqtt.prefix != DEFAULT_PREFIX or mqtt.brokers
     if needs_config or orders.config:
         return ["--config", orders.config or _UNKNOWN_FILE]
     # A broker on the display's own computer has the host of the page's address.

@@ -94,7 +94,7 @@ def check_pins(settings: MqttSettings, *, refused: bool, section: str) -> Iterat
     """Check that PINs do not travel over a network without TLS; `section` may allow it."""
     if not settings.is_plain:
         return
-    way = f"the connection to {settings.host} is not encrypted"
+    way = f"the connection to {settings.name} is not encrypted"
     if refused:
         text = (
             f"every order with a PIN is refused: {way}; set up [mqtt.tls], or in a laboratory "
@@ -111,14 +111,22 @@ def _test(
     client_id: str,
     check_rights: Callable[[BrokerProbe], Iterator[Finding]],
 ) -> Iterator[Finding]:
-    if any(note.startswith("mqtt.") for note in notes):
-        yield _without_login(settings)
-        return
-    host, port = settings.address
+    for broker in settings.each:
+        if any(note.startswith("mqtt.") for note in notes):
+            yield _without_login(broker)
+        else:
+            yield from _test_one(broker, client_id, check_rights)
+
+
+def _test_one(
+    settings: MqttSettings,
+    client_id: str,
+    check_rights: Callable[[BrokerProbe], Iterator[Finding]],
+) -> Iterator[Finding]:
     who = f"user {settings.username!r}" if settings.username else "nobody (no mqtt.username)"
     try:
         with BrokerProbe(settings, client_id) as probe:
-            text = f"{host}:{port} accepts the login of {who}, MQTT {settings.protocol}"
+            text = f"{settings.name} accepts the login of {who}, MQTT {settings.protocol}"
             yield Finding("broker", "good", text)
             if not probe.retain_available:
                 text = "keeps no retained messages: a display that starts later sees nothing"
@@ -126,7 +134,7 @@ def _test(
             yield from _certificates(settings, probe.broker_certificate)
             yield from check_rights(probe)
     except (BrokerProbeError, UserError) as error:
-        text = f"{host}:{port}, login of {who} as {client_id!r}: {error}"
+        text = f"{settings.name}, login of {who} as {client_id!r}: {error}"
         yield Finding("broker", "bad", text)
         yield from _certificates(settings, None)
         return
@@ -136,11 +144,10 @@ def _test(
 
 def _without_login(settings: MqttSettings) -> Finding:
     # A password or certificate is a credential that only the service has.
-    host, port = settings.address
     if (unreachable := check_reachable("broker", settings.address)) is not None:
         return unreachable
     text = (
-        f"{host}:{port} answers; the login needs a credential of the service and is not tested: "
+        f"{settings.name} answers; the login needs a credential of the service and is not tested: "
         "while it runs, root can set CREDENTIALS_DIRECTORY=/run/credentials/UNIT.service"
     )
     return Finding("broker", "note", text)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from drivers import check_video
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import DEFAULT_POLICY, load_house, load_policy
+from shoe_daemon.mqtt.settings import split_address
 
 ANGEL_EYE: Final = "angel-eye-ii"
 """The driver of a reader of which nothing else is known."""
@@ -59,7 +60,7 @@ class Answers(Struct, frozen=True, kw_only=True):
         driver_options: Options of the driver, such as the preset of a scanner.
         line: Settings of its serial line, if they differ from the driver's.
         baudrate: The speed of the line as version 0.1 kept it.
-        broker: ``here``, or HOST[:PORT] of a broker elsewhere.
+        broker: ``here``, or HOST[:PORT] of a broker elsewhere; several with commas.
         tls_names: Names and addresses by which other computers reach this one; the broker's
             certificate, and that of the boards, is made for them. Empty: no encryption.
         ca_file: The authority of an encrypted broker elsewhere (PEM); ``system`` for those
@@ -178,23 +179,15 @@ def check_reader(value: str) -> str:
 
 
 def check_broker(value: str) -> str:
-    """Return ``here`` or the address of a broker."""
+    """Return ``here``, or the addresses of brokers, with commas."""
     if value != "here":
-        split_address(value)
+        for each in value.split(","):
+            try:
+                split_address(each)
+            except UserError as error:
+                text = f"broker: {each!r}; expected here, HOST or HOST:PORT"
+                raise UserError(text) from error
     return value
-
-
-def split_address(value: str) -> tuple[str, int | None]:
-    """
-    Return host and port of ``HOST``, ``HOST:PORT`` or ``[IPv6]:PORT``.
-
-    Raises:
-        UserError: It is no address.
-    """
-    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?", value)
-    if not found or not 0 < int(found[2] or 1) < 65536:  # noqa: PLR2004 - ports
-        raise UserError(f"broker: {value!r}; expected here, HOST or HOST:PORT")
-    return found[1].strip("[]"), int(found[2]) if found[2] else None
 
 
 def check_operator(name: str) -> str:

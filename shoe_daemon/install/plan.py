@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from shoe_daemon.install.answers import ANGEL_EYE, SIMULATED, Answers, split_address
+from shoe_daemon.install.answers import ANGEL_EYE, SIMULATED, Answers
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
+from shoe_daemon.mqtt.settings import split_address
 from shoe_daemon.settings.files import ENCRYPTED_SUFFIX
 from shoe_daemon.settings.toml import toml_value
 
@@ -186,10 +187,11 @@ def _evidence_folder(answers: Answers) -> str:
 
 
 def _mqtt_section(answers: Answers, account: str) -> str:
-    host, port = ("127.0.0.1", None) if answers.has_broker else split_address(answers.broker)
-    keys = {
-        "host": host,
-        "port": port,
+    brokers = ["127.0.0.1"] if answers.has_broker else answers.broker.split(",")
+    host, port = split_address(brokers[0])
+    one, several = {"host": host, "port": port}, {"brokers": brokers}
+    keys: dict[str, Any] = {
+        **(one if len(brokers) == 1 else several),
         "username": account,
         "password_file": f"{account}.password",
     }
@@ -238,7 +240,8 @@ def _load_credential(name: str, secrets: Secrets) -> str:
 
 def _address_rules(answers: Answers) -> list[str]:
     """Allow only the addresses that a table connects to, if all of them are numeric."""
-    hosts = [] if answers.has_broker else [split_address(answers.broker)[0]]
+    brokers = [] if answers.has_broker else answers.broker.split(",")
+    hosts = [split_address(each)[0] for each in brokers]
     if "://" in answers.reader:
         hosts.append(_host_of(answers.reader))
     if answers.witness is not None and "://" in answers.witness:

@@ -6,6 +6,7 @@ Every failure of a device is a `LineError` with one line of text.
 
 from __future__ import annotations
 
+import contextlib
 import select
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -191,17 +192,23 @@ class _MqttLamp:
     def __init__(self, lamp: LampSettings, broker: Broker) -> None:
         self._lamp = lamp
         self._topic = lamp.topic or ""
-        self._address = "{}:{}".format(*broker.settings.address)
         lit = (lamp.at_stop == "on") is not lamp.inverted
         will = Will(self._topic, self._payload(lit=lit), _WILL_DELAY_S)
-        connection = Connection(broker.settings, broker.client_id, will, _BROKER_TIMEOUT_S)
-        self._connection = connection
+        *others, last = broker.settings.each
+        for settings in others:
+            with contextlib.suppress(LineError):
+                self._connect(settings, broker.client_id, will)
+                return
+        self._connect(last, broker.client_id, will)
+
+    def _connect(self, settings: MqttSettings, client_id: str, will: Will) -> None:
+        self._connection = Connection(settings, client_id, will, _BROKER_TIMEOUT_S)
         try:
             with self._broker_errors():
-                connection.open()
-                connection.wait_for(Connected, "the login", _BROKER_TIMEOUT_S)
+                self._connection.open()
+                self._connection.wait_for(Connected, "the login", _BROKER_TIMEOUT_S)
         except LineError:
-            connection.close()
+            self._connection.close()
             raise
 
     def _payload(self, *, lit: bool) -> bytes:
@@ -226,7 +233,8 @@ class _MqttLamp:
         try:
             yield
         except (OSError, ConnectionLost) as error:
-            raise LineError(f"the broker at {self._address}: {one_line(error)}") from error
+            broker = self._connection.settings.name
+            raise LineError(f"the broker at {broker}: {one_line(error)}") from error
 
     def close(self, *, stopped: bool) -> None:
         # Without a DISCONNECT the broker publishes how the lamp is left.

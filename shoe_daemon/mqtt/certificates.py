@@ -55,8 +55,7 @@ def _ends(
         own = _ends_in(tls.cert_file)[:1]
         yield from ((f"mqtt.tls.cert_file: {tls.cert_file}", end) for end in own)
     if broker_certificate is not None and (end := not_after(broker_certificate)):
-        host, port = settings.address
-        yield f"the certificate of the broker {host}:{port}", end
+        yield f"the certificate of the broker {settings.name}", end
 
 
 def _ends_in(name: str) -> list[dt.datetime]:

@@ -41,39 +41,49 @@ def send_command(
     """
     Publish a command and return the payload of its reply, which has the topic `reply`.
 
-    `timeout_s` is for all of it.
+    Of several brokers the first that takes it; `timeout_s` is for all of it.
 
     Raises:
         NoReplyError: It was sent, and there is no reply in time.
         UserError: It was not sent: the broker cannot be reached or refuses, or no daemon is
             subscribed.
     """
-    client = _CommandClient(settings, topic, payload, reply)
-    connection = Connection(settings, f"shoe-cmd-{secrets.token_hex(4)}", None, timeout_s)
     until = time.monotonic() + timeout_s
-    try:
-        return client.run(connection, until)
-    finally:
-        connection.disconnect()
-        connection.close()
+    brokers, failure = settings.each, UserError("no broker")
+    for number, broker in enumerate(brokers):
+        now = time.monotonic()
+        # A broker that hangs leaves time for the next ones.
+        accept_by = now + (until - now) / (len(brokers) - number)
+        client = _CommandClient(broker, topic, payload, reply)
+        connection = Connection(broker, f"shoe-cmd-{secrets.token_hex(4)}", None, accept_by - now)
+        try:
+            return client.run(connection, accept_by, until)
+        except NoReplyError:
+            raise
+        except UserError as error:
+            failure = error
+        finally:
+            connection.disconnect()
+            connection.close()
+    raise failure
 
 
 class _CommandClient:
     """Connects, subscribes to the reply, then publishes: each step follows the last answer."""
 
     def __init__(self, settings: MqttSettings, topic: str, payload: bytes, reply: str) -> None:
-        host, port = settings.address
-        self._broker = f"the broker at {host}:{port}"
+        self._broker = f"the broker at {settings.name}"
         self._topic, self._payload, self._reply = topic, payload, reply
         self._sent = False
 
-    def run(self, connection: Connection, until: float) -> bytes:
+    def run(self, connection: Connection, accept_by: float, until: float) -> bytes:
         try:
             connection.open()
-            for event in connection.events(until - time.monotonic()):
-                answer = self._handle(event, connection)
-                if answer is not None:
-                    return answer
+            while (limit := until if self._sent else accept_by) > time.monotonic():
+                for event in connection.poll(limit - time.monotonic()):
+                    answer = self._handle(event, connection)
+                    if answer is not None:
+                        return answer
         except OSError as error:
             raise UserError(f"{self._broker}: {one_line(error).lower()}") from error
         except ConnectionLost as lost:

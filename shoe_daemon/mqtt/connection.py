@@ -176,6 +176,7 @@ class Connection:
     Without a delayed will the broker keeps no session: such a connection disturbs no other.
 
     Attributes:
+        settings: The broker; the first one, if there are several.
         max_packet: The largest packet in bytes that is sent; None without a limit. Set when the
             broker accepts the connection, and by the caller where a broker does not announce it.
     """
@@ -188,7 +189,7 @@ class Connection:
         connect_timeout_s: float,
         timeouts: Timeouts | None = None,
     ) -> None:
-        self._settings = settings
+        self.settings = settings.each[0]
         self.max_packet: int | None = None
         self._timeouts = timeouts or Timeouts()
         self._is_5 = settings.protocol == "5"
@@ -225,7 +226,7 @@ class Connection:
         Raises:
             OSError: The broker cannot be reached, or its certificate is not trusted.
         """
-        host, port = self._settings.address
+        host, port = self.settings.address
         more: dict[str, Any] = {}
         if self._has_session:
             # The session outlives a short loss, and delays the will.
@@ -234,9 +235,9 @@ class Connection:
                 PacketTypes.CONNECT, SessionExpiryInterval=SESSION_EXPIRY_S
             )
         try:
-            self._client.connect(host, port, self._settings.keepalive, **more)
+            self._client.connect(host, port, self.settings.keepalive, **more)
         except ssl.SSLCertVerificationError as error:
-            raise ConnectionError(_not_trusted(error, self._settings)) from error
+            raise ConnectionError(_not_trusted(error, self.settings)) from error
 
     @property
     def is_open(self) -> bool:
@@ -418,7 +419,7 @@ class Connection:
             text = f"the broker ends it: {reason}"
         elif reason.value == _UNSPECIFIED_ERROR:
             text = _CLOSED
-            if self._settings.tls is not None and not self._is_accepted:
+            if self.settings.tls is not None and not self._is_accepted:
                 text = _CLOSED_BEFORE_LOGIN
         else:
             text = f"{reason}".lower()

@@ -261,8 +261,7 @@ class Publication:
         state.outbox.documents.requeue()
         state.outbox.documents.remove(STATUS)
         self._online_pending = True
-        host, port = state.settings.address
-        state.log.info("broker_connected", broker=f"{host}:{port}")
+        state.log.info("broker_connected", broker=self._connection.settings.name)
 
     def _subscribe(self) -> None:
         state, timeouts = self._state, self._state.timeouts
@@ -364,7 +363,7 @@ class Publication:
             self._send_all(now)
 
     def _check_progress(self, now: float) -> None:
-        limit = _MAX_SILENT_KEEPALIVES * self._state.settings.keepalive
+        limit = _MAX_SILENT_KEEPALIVES * self._connection.settings.keepalive
         if not self._state.outbox.in_flight:
             self._progress_at = now
         elif now - self._progress_at > limit:

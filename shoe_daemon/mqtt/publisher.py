@@ -80,7 +80,8 @@ class Publisher(Session):
     errors that they raise are logged.
 
     Attributes:
-        broker_certificate: The last certificate that the broker has shown (DER).
+        broker: The settings of the broker of the latest connection.
+        broker_certificate: The certificate that it has shown (DER); None without TLS.
     """
 
     def __init__(  # noqa: PLR0913 - settings, identity, source and callbacks
@@ -129,6 +130,7 @@ class Publisher(Session):
             lamps=lamps,
         )
         self._publication: Publication | None = None
+        self.broker = self._brokers[0]
         self.broker_certificate: bytes | None = None
         self._disconnected_at = self.last_loop
 
@@ -249,6 +251,7 @@ class Publisher(Session):
         return state.identity.client_id(), will
 
     def _serve(self, connection: Connection) -> None:
+        self.broker = connection.settings
         self.broker_certificate = connection.broker_certificate
         self._publication = Publication(self._state, connection)
         try:

@@ -7,6 +7,7 @@ import select
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from typing import Final
 
 import structlog
@@ -29,7 +30,8 @@ _CLOSED_TIMES: Final = 3
 
 class Session(ABC):
     """
-    One connection after another, from `start` to `stop` of the class that inherits it.
+    One connection after another, from `start` to `stop` of the class that inherits it; each to the
+    next broker, where there are several.
 
     Attributes:
         last_loop: When the thread last ran its loop (monotonic).
@@ -38,7 +40,7 @@ class Session(ABC):
     def __init__(self, name: str, settings: MqttSettings, timeouts: Timeouts | None) -> None:
         self.last_loop = time.monotonic()
         self._settings, self._timeouts = settings, timeouts or Timeouts()
-        self._broker = "{}:{}".format(*settings.address)
+        self._brokers = deque(settings.each)
         self._wakeup = Wakeup()
         self._stopping = self._connecting = False
         self._may_log = LogRateLimit()
@@ -53,6 +55,11 @@ class Session(ABC):
     def alive(self) -> bool:
         """True while the thread runs."""
         return self._thread.is_alive()
+
+    @property
+    def _broker(self) -> str:
+        """The broker of this connection, or of the next one, for people."""
+        return self._brokers[0].name
 
     @abstractmethod
     def _identify(self) -> tuple[str, Will | None]:
@@ -92,24 +99,28 @@ class Session(ABC):
 
     def _run_connection(self) -> float:
         """Work over one connection until it ends; return the wait before the next one."""
-        connection = None
+        connection, lost = None, None
         try:
             connection = self._open()
             self._serve(connection)
-        except ConnectionLost as lost:
-            return self._lost(str(lost), lost)
+        except ConnectionLost as error:
+            reason, lost = str(error), error
         except UserError as error:
-            return self._lost(str(error), None)
+            reason = str(error)
         except OSError as error:
-            return self._lost(one_line(error).lower(), None)
+            reason = one_line(error).lower()
         except Exception as error:  # noqa: BLE001 - the thread must not end
             if self._may_log("session_failed", time.monotonic()):
                 _log.error("session_failed", exc_info=error)
-            return self._lost(describe_exception(error), None)
+            reason = describe_exception(error)
+        else:
+            return 0.0
         finally:
             if connection is not None:
                 connection.close()
-        return 0.0
+        delay = self._lost(reason, lost)
+        self._brokers.rotate(-1)
+        return delay
 
     def _open(self) -> Connection:
         self.last_loop = time.monotonic()
@@ -117,7 +128,7 @@ class Session(ABC):
         try:
             timeouts = self._timeouts
             connection = Connection(
-                self._settings, *self._identify(), timeouts.connect_s, timeouts
+                self._brokers[0], *self._identify(), timeouts.connect_s, timeouts
             )
             connection.open()
         finally:

@@ -6,6 +6,7 @@ It has no secrets, only the names of their files.
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.limits import RetryDelay
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, Topics
 from shoe_daemon.settings.files import find_file, path_of, read_secret
@@ -31,7 +32,12 @@ _WORKING_FOLDER: Final = Path()
 _PLAIN_PORT: Final = 1883
 _TLS_PORT: Final = 8883
 
-Port = Annotated[int, Meta(ge=1, le=65535)]
+_ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?")
+_MAX_PORT: Final = 65535
+_MAX_KEEPALIVE_S: Final = 4
+"""Of one broker of several: one that hangs is left after twice this time."""
+
+Port = Annotated[int, Meta(ge=1, le=_MAX_PORT)]
 Tolerance = Callable[[], AbstractContextManager[None]]
 KeepAlive = Annotated[int, Meta(ge=1, le=3600)]
 
@@ -99,19 +105,23 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         host: Its name or address.
         port: None for 1883, or 8883 with TLS.
+        brokers: Instead of `host` and `port`, several brokers, ``HOST`` or ``HOST:PORT``, which
+            give their messages to each other. The first is tried first, and after each loss the
+            next; a good connection is kept.
         protocol: ``5`` or ``3.1.1``; on 3.1.1 a refused publish looks like
             an accepted one.
         username: The table's user name; None to connect without one.
         password_file: The password is the first line of this file.
         tls: None for an unencrypted connection.
         prefix: Every topic begins with it, before the site.
-        keepalive: Seconds of silence before a ping.
+        keepalive: Seconds of silence before a ping; with `brokers` at most 4.
         heartbeat: Seconds after which `state` is published again, changed or not.
         home_assistant: The table publishes a discovery document for Home Assistant.
     """
 
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     port: Port | None = None
+    brokers: tuple[str, ...] = ()
     protocol: Literal["5", "3.1.1"] = "5"
     username: str | None = None
     password_file: str | None = None
@@ -122,14 +132,31 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     home_assistant: bool = False
 
     @property
+    def each(self) -> tuple[MqttSettings, ...]:
+        """The settings of each broker alone, in order of preference."""
+        if not self.brokers:
+            return (self,)
+        keepalive = min(self.keepalive, _MAX_KEEPALIVE_S)
+        return tuple(
+            replace(self, host=host, port=port, brokers=(), keepalive=keepalive)
+            for host, port in map(split_address, self.brokers)
+        )
+
+    @property
     def address(self) -> tuple[str, int]:
-        """Host and port; the standard port by default."""
-        return self.host, self.port or (_TLS_PORT if self.tls else _PLAIN_PORT)
+        """Host and port of the first broker; the standard port by default."""
+        first = self.each[0]
+        return first.host, first.port or (_TLS_PORT if self.tls else _PLAIN_PORT)
+
+    @property
+    def name(self) -> str:
+        """``HOST:PORT`` of each broker, for people."""
+        return ", ".join("{}:{}".format(*each.address) for each in self.each)
 
     @property
     def is_plain(self) -> bool:
         """True if others on a network could read what is sent: no TLS, and another computer."""
-        return self.tls is None and not is_loopback(self.host)
+        return self.tls is None and not all(is_loopback(each.host) for each in self.each)
 
     def beside(self, folder: Path) -> MqttSettings:
         """Return the same settings with absolute paths, relative to a folder."""
@@ -169,6 +196,12 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
 
     def _check_keys(self) -> None:
+        with errors_at("mqtt.brokers"):
+            addresses = [each.address for each in self.each]
+        if len(set(addresses)) < len(addresses):
+            raise UserError(f"mqtt.brokers: {self.name}; expected each broker once")
+        if self.brokers and (self.host, self.port) != (MqttSettings().host, None):
+            raise UserError("mqtt.brokers: expected neither mqtt.host nor mqtt.port beside it")
         if self.password_file is not None and self.username is None:
             raise UserError("mqtt.password_file: a password needs mqtt.username beside it")
         if self.tls is not None and self.tls.key_file is not None and self.tls.cert_file is None:
@@ -199,6 +232,19 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if self.tls.cert_file is not None:
             _load_certificate(context, self.tls.cert_file, self.tls.key_file, folder)
         return context
+
+
+def split_address(value: str) -> tuple[str, int | None]:
+    """
+    Return host and port of ``HOST``, ``HOST:PORT`` or ``[IPv6]:PORT``.
+
+    Raises:
+        UserError: It is not an address.
+    """
+    found = _ADDRESS.fullmatch(value)
+    if not found or not 0 < int(found[2] or 1) <= _MAX_PORT:
+        raise UserError(f"{value!r}; expected HOST or HOST:PORT")
+    return found[1].strip("[]"), int(found[2]) if found[2] else None
 
 
 def _client_context(ca_file: str | None, folder: Path) -> ssl.SSLContext:

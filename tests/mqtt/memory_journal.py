@@ -66,7 +66,7 @@ class Journal:
 
 @contextmanager
 def publishing(
-    port: int,
+    port: int | None,
     journal: Journal,
     *,
     prepare: Callable[[Publisher], object] = lambda _: None,

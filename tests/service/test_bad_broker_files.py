@@ -421,8 +421,8 @@ def test_an_alert_ends_when_the_certificate_is_replaced(
     )
     now = 1000.0
     monkeypatch.setattr("time.monotonic", lambda: now)
-    publisher = cast("Publisher", SimpleNamespace(broker_certificate=None))
-    watch = CertificateWatch(settings, publisher)
+    publisher = cast("Publisher", SimpleNamespace(broker=settings, broker_certificate=None))
+    watch = CertificateWatch(publisher)
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
             watch.check()

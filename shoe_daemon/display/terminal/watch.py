@@ -53,7 +53,7 @@ class TableFeed:
         self, settings: MqttSettings, site: str | None = None, *, stale_after: float | None = None
     ) -> None:
         self.tables = Floor(settings.prefix, stale_after=stale_after)
-        self._broker = "{}:{}".format(*settings.address)
+        self._broker = settings.name
         self._wakeup = threading.Event()
         filters = topic_filters(settings.prefix, site)
         self._feed = Feed(settings, filters, self._wakeup.set)

@@ -10,7 +10,6 @@ import structlog
 
 from shoe_daemon.mqtt.certificates import certificate_alerts
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.service.part import Part, Surroundings
 
 _log = structlog.get_logger(__name__)
@@ -23,10 +22,7 @@ _CHECK_INTERVAL_S: Final = 60.0
 
 def make(daemon: Surroundings) -> Part | None:
     """Return the watch over the broker's certificates, if there is a broker."""
-    settings, publisher = daemon.setup.config.mqtt, daemon.publisher
-    if settings is None or publisher is None:
-        return None
-    return CertificateWatch(settings, publisher)
+    return None if daemon.publisher is None else CertificateWatch(daemon.publisher)
 
 
 class CertificateWatch(Part):
@@ -38,9 +34,8 @@ class CertificateWatch(Part):
         alerts: One sentence for each fault; for the unit's status.
     """
 
-    def __init__(self, settings: MqttSettings, publisher: Publisher) -> None:
+    def __init__(self, publisher: Publisher) -> None:
         self.alerts: list[str] = []
-        self._settings = settings
         self._publisher = publisher
         self._checked_at = self._logged_at = float("-inf")
         self._broker_certificate: bytes | None = None
@@ -54,7 +49,7 @@ class CertificateWatch(Part):
         self._checked_at, self._broker_certificate = now, shown
         is_day_over = now - self._logged_at >= _LOG_INTERVAL_S
         logged = set() if is_day_over else set(map(_without_days, self.alerts))
-        self.alerts = certificate_alerts(self._settings, shown, dt.datetime.now(dt.UTC))
+        self.alerts = certificate_alerts(self._publisher.broker, shown, dt.datetime.now(dt.UTC))
         for alert in self.alerts:
             if _without_days(alert) not in logged:
                 _log.warning("certificate_alert", reason=alert)
