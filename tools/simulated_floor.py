@@ -54,7 +54,7 @@ class Wish(NamedTuple):
     """The settings of a table."""
 
     number: int
-    broker: tuple[str, int]
+    mqtt: MqttSettings
     speed: float
     fault_rate: float
     folder: Path
@@ -79,7 +79,7 @@ def dealt(wish: Wish) -> Iterator[Daemon]:
         setup = set_up(_configuration(wish, settings, line.address), wish.folder)
         daemon = Daemon(setup)
         supervisor = SupervisorClient(
-            MqttSettings(host=wish.broker[0], port=wish.broker[1]),
+            wish.mqtt.each[0],
             Topics(SITE, setup.config.table.id),
             AutoSupervisor(lambda: dealer.on_table),
             decide_after=_THINKS / wish.speed,
@@ -105,7 +105,7 @@ def _configuration(wish: Wish, settings: DemoSettings, port: str) -> Config:
             reveal_after=3 / wish.speed,
         ),
         journal=JournalSettings(path=str(folder / "journal.db")),
-        mqtt=MqttSettings(host=wish.broker[0], port=wish.broker[1]),
+        mqtt=wish.mqtt,
         reader=(ReaderSettings(driver="angel-eye-ii", port=port),),
     )
 
@@ -122,16 +122,25 @@ def _running(daemon: Daemon) -> Iterator[None]:
 
 
 def _wishes(arguments: argparse.Namespace, folder: Path) -> Iterator[Wish]:
-    host, _, port = arguments.broker.rpartition(":")
+    brokers = tuple(arguments.broker.split(","))
+    mqtt = MqttSettings(
+        brokers=brokers,
+        protocol=arguments.protocol,
+        username=arguments.username,
+        password_file=arguments.password_file,
+    )
     for number in range(1, arguments.tables + 1):
-        broker = (host, int(port))
-        yield Wish(number, broker, arguments.speed, arguments.fault_rate, folder)
+        yield Wish(number, mqtt, arguments.speed, arguments.fault_rate, folder)
 
 
 def main(arguments: list[str]) -> int:
     """Deal until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m tools.simulated_floor", description=__doc__)
-    parser.add_argument("--broker", default="127.0.0.1:1883")
+    parser.add_argument("--broker", default="127.0.0.1:1883", help="several with commas")
+    parser.add_argument("--protocol", default="5")
+    parser.add_argument("--username")
+    parser.add_argument("--password-file")
+    parser.add_argument("--folder", help="keeps the journals there")
     parser.add_argument("--tables", type=int, default=6)
     parser.add_argument("--speed", type=float, default=4.0)
     parser.add_argument("--fault-rate", type=float, default=0.25)
@@ -139,7 +148,9 @@ def main(arguments: list[str]) -> int:
     wanted = parser.parse_args(arguments)
     configure_logging(quiet=True)
     with stop_on_signals() as stopping, ExitStack() as parts:
-        folder = parts.enter_context(tempfile.TemporaryDirectory(prefix="shoe-floor-"))
+        folder = wanted.folder or parts.enter_context(
+            tempfile.TemporaryDirectory(prefix="shoe-floor-")
+        )
         for wish in _wishes(wanted, Path(folder)):
             parts.enter_context(dealt(wish))
         if wanted.display is not None:

@@ -111,7 +111,7 @@ def test_the_command_line_sends_none(tmp_path: Path) -> None:
     where = ("--host", "192.0.2.1", "--site", "hall", "--table", "table-1")
     answer = cmd("new-shoe", *where, "--ask-pin")
     assert (answer.exit_code, answer.output.count("\n")) == (2, 1)
-    assert "the connection to 192.0.2.1 is not encrypted" in answer.output
+    assert "the connection to 192.0.2.1:1883 is not encrypted" in answer.output
 
 
 def found(findings: Iterator[Finding]) -> list[str]:
@@ -141,7 +141,7 @@ def test_doctor_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (of_display, DISPLAY, "[display.orders]"),
     ):
         (fault,) = find(text)
-        assert "the connection to 127.1 is not encrypted; set up [mqtt.tls]" in fault
+        assert "the connection to 127.1:1883 is not encrypted; set up [mqtt.tls]" in fault
         assert f"allow_plain_pins = true in {section}" in fault
         (fault,) = find(text + allowed)
         assert fault.startswith("others on the network can read the PINs")

