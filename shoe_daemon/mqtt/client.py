@@ -101,8 +101,14 @@ class _CommandClient:
                 raise UserError("the broker does not let us read the answer")
             case Subscribed():
                 self._sent = True
+                # On MQTT 3.1.1 NATS writes messages of QoS 1 to its disk, a PIN too; and no table
+                # has a session for which another broker would keep it.
                 connection.publish(
-                    self._topic, self._payload, retain=False, response_topic=self._reply
+                    self._topic,
+                    self._payload,
+                    retain=False,
+                    response_topic=self._reply,
+                    qos=1 if connection.settings.protocol == "5" else 0,
                 )
             case Acknowledged(_, reason, text) if reason >= REFUSED:
                 raise UserError(f"the broker refuses the order: {text}")

@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
@@ -285,9 +285,10 @@ class Connection:
         expiry_s: int | None = None,
         correlation: bytes | None = None,
         response_topic: str | None = None,
+        qos: Literal[0, 1] = 1,
     ) -> int:
         """
-        Write a message of QoS 1 to the socket and return its number.
+        Write a message to the socket and return its number.
 
         On MQTT 5 the broker forgets it after `expiry_s`, an answer has its `correlation` data,
         and the receiver answers to `response_topic`.
@@ -311,7 +312,7 @@ class Connection:
                     f"{size:,} bytes; the broker accepts at most {self.max_packet:,}:"
                     " raise its limit of the packet size"
                 )
-        return self._client.publish(topic, payload, 1, retain, properties).mid
+        return self._client.publish(topic, payload, qos, retain, properties).mid
 
     def poll(self, timeout_s: float, wakeup: int | None = None) -> Iterator[ConnectionEvent]:
         """

