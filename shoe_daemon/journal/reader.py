@@ -62,6 +62,17 @@ class Capture(Struct, frozen=True, gc=False):
     after: int
 
 
+class EventRow(Struct, frozen=True, gc=False):
+    """An event with its columns; `body` is its JSON, byte for byte."""
+
+    seq: int
+    at: str
+    shoe: int | None
+    round: int | None
+    type: str
+    body: bytes
+
+
 class ObservationRow(Struct, frozen=True):
     """An observation with its id, and the id of its capture."""
 
@@ -107,6 +118,21 @@ class JournalReader:
             (after_seq, limit),
         )
         return [StoredEvent(*row) for row in rows]
+
+    def event_rows(self, after_seq: int, limit: int) -> list[EventRow]:
+        """Return at most `limit` events after `after_seq`, with their columns."""
+        rows = self.connection.execute(
+            "SELECT seq, at, shoe, round, type, CAST(body AS BLOB) FROM event"
+            " WHERE seq > ? ORDER BY seq LIMIT ?",
+            (after_seq, limit),
+        )
+        return [EventRow(*row) for row in rows]
+
+    def count_events(self, after_seq: int) -> int:
+        """Return the number of events after `after_seq`."""
+        query = "SELECT count(*) FROM event WHERE seq > ?"
+        count: int = self.connection.execute(query, (after_seq,)).fetchone()[0]
+        return count
 
     def count_public_events(
         self, first: int, last: int, withheld: Sequence[tuple[int, int]] = ()
