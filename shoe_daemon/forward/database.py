@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from typing import Any, Final, Self
@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.journal.chain import Identity
-from shoe_daemon.journal.reader import EventRow
+from shoe_daemon.journal.reader import EventRow, NextEvents
 from shoe_daemon.table import is_staff
 
 SCHEMA_VERSION: Final = 1
@@ -33,7 +33,6 @@ _DEFAULTS: Final[dict[str, str | int | None]] = {
 }
 COPY: Final = "COPY shoe.event (journal, seq, at, shoe, round, type, data) FROM STDIN"
 COPY_STAFF: Final = "COPY shoe.staff_event (journal, seq, at, shoe, round, type, data) FROM STDIN"
-_PART: Final = 500
 _HINT: Final = "shoe-daemon forward --schema | psql DATABASE"
 
 
@@ -102,35 +101,38 @@ class Database:
             ).fetchone()
         return None if row is None else Position(*row)
 
-    def copy(self, position: Position, rows: Sequence[EventRow]) -> Position | None:
+    def copy(
+        self, position: Position, span: NextEvents, pages: Iterable[Sequence[EventRow]]
+    ) -> Position | None:
         """
         Add the events after a position in one transaction; None if another process moved it.
+
+        `span` is what `pages` have. The server stores a page while the next one is read.
 
         Raises:
             DatabaseError: They are not added, or the connection broke during the commit: then the
                 position in the database says which.
         """
-        last = rows[-1]
         with _explained():
-            self._add_months({row.at[:7] for row in rows})
+            self._add_months(set(span.months))
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 cursor.execute(
                     "UPDATE shoe.journal SET seq = %s, at = %s, copied = now()"
                     " WHERE id = %s AND seq = %s",
-                    (last.seq, last.at, position.journal, position.seq),
+                    (span.last_seq, span.last_at, position.journal, position.seq),
                 )
                 if cursor.rowcount == 0:
                     return None
-                staff = [row for row in rows if is_staff(row.type)]
-                public = [row for row in rows if not is_staff(row.type)] if staff else rows
-                for statement, of_table in ((COPY, public), (COPY_STAFF, staff)):
-                    if of_table:
-                        with cursor.copy(statement) as copy:
-                            # In parts: the server stores one while the next is made.
-                            for first in range(0, len(of_table), _PART):
-                                part = of_table[first : first + _PART]
-                                copy.write(copy_text(position.journal, part))
-        return Position(position.journal, last.seq)
+                staff: list[bytes] = []
+                with cursor.copy(COPY) as copy:
+                    for page in pages:
+                        public, hidden = copy_text(position.journal, page)
+                        copy.write(public)
+                        staff.append(hidden)
+                if any(staff):
+                    with cursor.copy(COPY_STAFF) as copy:
+                        copy.write(b"".join(staff))
+        return Position(position.journal, span.last_seq)
 
     def close(self) -> None:
         """Close the connection."""
@@ -160,9 +162,17 @@ class _Body(Struct):
 _decode = msgspec.json.Decoder(_Body).decode
 
 
-def copy_text(journal: int, rows: Sequence[EventRow]) -> bytes:
-    """Return rows in the text format of COPY; JSON has no tabs and line ends of its own."""
-    return b"".join(_line(journal, row) for row in rows)
+def copy_text(journal: int, rows: Iterable[EventRow]) -> tuple[bytes, bytes]:
+    """
+    Return public events, and those for staff, in the text format of COPY.
+
+    JSON has no tabs and line ends of its own, so only backslashes need an escape.
+    """
+    public: list[bytes] = []
+    staff: list[bytes] = []
+    for row in rows:
+        (staff if is_staff(row.type) else public).append(_line(journal, row))
+    return b"".join(public), b"".join(staff)
 
 
 def _line(journal: int, row: EventRow) -> bytes:

@@ -20,7 +20,7 @@ from shoe_daemon.table import to_microseconds
 CONSUMER: Final = "forward"
 """The name of the row in `cursor`: pruning keeps what it has not acknowledged."""
 
-BATCH: Final = 5000
+BATCH: Final = 20_000
 """Events of one transaction."""
 
 _ACKNOWLEDGE_S: Final = 60.0
@@ -69,13 +69,15 @@ class Source:
         """
         reader = self._open()
         with journal_file.explain_read_errors(self.path):
-            if self.position is None:
-                self.position = self._registered(reader, target)
-            rows = reader.event_rows(self.position.seq, BATCH)
-        if rows:
-            self.position = target.copy(self.position, rows)
+            position = self.position or self._registered(reader, target)
+            span = reader.next_events(position.seq, BATCH)
+            if span is not None:
+                pages = reader.event_rows(position.seq, span.last_seq)
+                self.position = target.copy(position, span, pages)
+            else:
+                self.position = position
         self._acknowledge()
-        return len(rows)
+        return 0 if span is None else span.count
 
     def lag(self) -> Lag | None:
         """Return what is to be copied; None while that is unknown."""
@@ -136,10 +138,10 @@ class Source:
 
 def lag_after(reader: JournalReader, seq: int) -> Lag:
     """Return the lag of a copy that has the events up to `seq`."""
-    oldest = reader.event_rows(seq, 1)
-    if not oldest:
+    oldest = reader.next_events(seq, 1)
+    if oldest is None:
         return Lag(0, 0.0)
-    age = time.time() - to_microseconds(oldest[0].at) / 1_000_000
+    age = time.time() - to_microseconds(oldest.first_at) / 1_000_000
     return Lag(reader.count_events(seq), max(age, 0.0))
 
 
