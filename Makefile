@@ -58,7 +58,7 @@ test test-fast test-all: export OPENBLAS_NUM_THREADS = 1
 FAST := tests/game tests/table tests/misdeals tests/golden tests/report tests/drivers/angel_eye_ii
 
 test: venv
-	@$(BIN)/python tools/prepare.py mosquitto chromium $(MORE_PROGRAMS)
+	@$(BIN)/python tools/prepare.py mosquitto postgres chromium $(MORE_PROGRAMS)
 	$(PYTEST) $(ARGS)
 
 # Pure tests wait for nothing.
@@ -146,13 +146,13 @@ FOR_CAMERA = sed -n 's/^opencv-python==\([^ ;]*\).*/opencv-python-headless==\1/p
 
 lock: build/uv/bin/uv
 	$(UV_COMPILE) --universal --extra camera --extra display --extra demo --extra pins --extra keys \
-	  --extra metrics --extra notify --extra gpio --group dev \
+	  --extra metrics --extra notify --extra gpio --extra forward --group dev \
 	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
 	$(UV_COMPILE) --universal --extra display --extra demo --extra pins --group build \
 	  --constraint requirements-dev.lock --output-file requirements-run.lock pyproject.toml
 	@sed -i '1i # Made by `make lock`: what `make run` needs.' requirements-run.lock
-	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify --extra gpio \
+	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify --extra gpio --extra forward \
 	  --output-file packaging/requirements.lock pyproject.toml
 	$(FOR_CAMERA) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -
 	@sed -i '1i # Made by `make lock`: the wheels in the Debian package.' packaging/requirements*.lock

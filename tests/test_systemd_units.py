@@ -21,8 +21,9 @@ FAILURE = SYSTEMD / "shoe-failure@.service"
 SIMULATOR = SYSTEMD / "shoe-simulator@.service"
 BACKUP = SYSTEMD / "shoe-backup.service"
 TIMER = SYSTEMD / "shoe-backup.timer"
+FORWARD = SYSTEMD / "shoe-forward@.service"
 RULES = SYSTEMD / "99-shoe-daemon.rules"
-UNITS = (UNIT, DISPLAY, NOTIFY, KIOSK, SIMULATOR, FAILURE, BACKUP, TIMER)
+UNITS = (UNIT, DISPLAY, NOTIFY, KIOSK, SIMULATOR, FAILURE, BACKUP, TIMER, FORWARD)
 
 # Debian has it in the package systemd, which only containers lack.
 needs_analyze = pytest.mark.skipif(
@@ -88,13 +89,14 @@ def test_the_driver_of_an_allowed_kind_comes_before_the_unit(
         (UNIT, KEYBOARD, 15),
         (DISPLAY, None, 15),
         (NOTIFY, None, 15),
+        (FORWARD, None, 15),
         (SIMULATOR, None, 15),
         (FAILURE, None, 10),
         (BACKUP, None, 30),
         (KIOSK, None, 45),
     ],
     ids=[
-        *("table", "camera", "gpio", "keyboard", "display", "notify", "simulator"),
+        *("table", "camera", "gpio", "keyboard", "display", "notify", "forward", "simulator"),
         *("failure", "backup", "kiosk"),
     ],
 )

@@ -58,7 +58,9 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "shoe_daemon.service.prometheus",
         "shoe_daemon.display.metrics",
         "shoe_daemon.notify.metrics",
+        "shoe_daemon.forward.metrics",
     ),
+    "psycopg": ("shoe_daemon.config.table", "shoe_daemon.forward.database"),
     "apprise": ("shoe_daemon.notify.senders",),
     "gpiod": ("drivers.gpio_line", "shoe_daemon.lamps.outputs"),
     "cryptography": (

@@ -6,6 +6,7 @@ Runs on a bare Python, before the project is installed:
     python3 tools/prepare.py run         .venv with what `make run` needs, and the project
     python3 tools/prepare.py venv        .venv with all extras and the development tools
     python3 tools/prepare.py mosquitto   the broker of the tests
+    python3 tools/prepare.py postgres    the database of the tests
     python3 tools/prepare.py chromium    the browser of the page tests
     python3 tools/prepare.py node        Node and npm, for the tests of examples
 """
@@ -44,6 +45,7 @@ def main(arguments: list[str]) -> str | None:
         "run": lambda: venv("run"),
         "venv": lambda: venv("venv"),
         "mosquitto": mosquitto,
+        "postgres": postgres,
         "chromium": chromium,
         "node": node,
     }
@@ -91,6 +93,19 @@ def mosquitto() -> None:
     _install("mosquitto", purpose="tests")
     if Path("/run/systemd/system").exists():  # do not leave a broker running
         _succeeds(*(_as_root() or []), "systemctl", "disable", "--now", "mosquitto.service")
+
+
+def postgres() -> None:
+    """Ensure that PostgreSQL is installed; the tests start their own, and skip without it."""
+    if any(Path("/usr/lib/postgresql").glob("*/bin/postgres")):
+        return
+    try:
+        _install("postgresql", purpose="tests of the back office's database")
+    except MissingError as error:
+        print(error, file=sys.stderr)
+        return
+    if Path("/run/systemd/system").exists():  # do not leave a server running
+        _succeeds(*(_as_root() or []), "systemctl", "disable", "--now", "postgresql.service")
 
 
 def chromium() -> None:

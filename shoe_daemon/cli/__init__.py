@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "demo": "shoe_daemon.cli.demo:command",
     "diagnostics": "shoe_daemon.cli.doctor:diagnostics",
     "display": "shoe_daemon.cli.display:display",
+    "forward": "shoe_daemon.cli.forward:command",
     "init": "shoe_daemon.cli.init:command",
     "install-driver": "shoe_daemon.cli.new_driver:install",
     "run": "shoe_daemon.cli.run:command",

@@ -26,7 +26,8 @@ from drivers import ForwardTarget, has_line_settings, redact_url
 from shoe_daemon import __version__
 from shoe_daemon.cli.journal import summary_lines
 from shoe_daemon.cli.options import PATH, config_option
-from shoe_daemon.config.table import Reading, Setup, load_config, service_of
+from shoe_daemon.config.sections import DatabaseSettings
+from shoe_daemon.config.table import Reading, Setup, check_database, load_config, service_of
 from shoe_daemon.display.config import (
     DisplaySettings,
     DisplaySetup,
@@ -164,11 +165,18 @@ def _table_lines(setup: Setup) -> list[str]:
         f"journal   {setup.journal}{unit}",
         f"publishes {broker}",
         *(f"metrics   {file}" for file in astuple(config.metrics) if file is not None),
+        *_database(config.forward),
         *(line for reader in setup.readers for line in _reader(reader)),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
         *(line for lamp in config.lamp for line in _lamp(lamp)),
         *(_witness(each, setup) for each in config.witness),
     ]
+
+
+def _database(settings: DatabaseSettings | None) -> Iterator[str]:
+    if settings is not None:
+        check_database(settings)
+        yield f"forward   every {settings.every} s to {settings.database}"
 
 
 def _broker(mqtt: MqttSettings) -> str:

@@ -112,6 +112,24 @@ class ForwardSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     line: dict[str, Any] = {}
 
 
+class DatabaseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[forward]``: where `shoe-daemon forward` copies the journal.
+
+    Attributes:
+        database: A connection string of libpq, without a password; several hosts are tried in
+            their order.
+        every: Seconds between two looks for new events.
+        password_file: Its first line is the password; looked up as `operators_file`.
+        textfile: Figures for Prometheus, as `MetricsSettings.textfile`; None for none.
+    """
+
+    database: Annotated[str, Meta(min_length=1)]
+    every: Annotated[int, Meta(ge=1, le=30)] = 5
+    password_file: str | None = None
+    textfile: str | None = None
+
+
 class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     One ``[[reader]]``.
@@ -145,6 +163,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         mqtt: The broker; None to publish nothing.
         orders: The operators.
         metrics: Files for monitoring.
+        forward: The database of the back office; None for none.
         reader: The readers.
         lamp: The lamps that show open irregularities.
         witness: The cameras whose video is kept when something is disputed.
@@ -156,6 +175,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mqtt: MqttSettings | None = None
     orders: OrdersSettings = OrdersSettings()
     metrics: MetricsSettings = MetricsSettings()
+    forward: DatabaseSettings | None = None
     reader: tuple[ReaderSettings, ...] = ()
     lamp: tuple[LampSettings, ...] = ()
     witness: tuple[WitnessSettings, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -23,6 +23,7 @@ from drivers import (
 )
 from shoe_daemon.config.sections import (
     Config,
+    DatabaseSettings,
     JournalSettings,
     MetricsSettings,
     ReaderSettings,
@@ -30,13 +31,13 @@ from shoe_daemon.config.sections import (
     check_seats,
     check_sections,
 )
-from shoe_daemon.errors import UserError, errors_at
+from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.lamps.config import check_installed
 from shoe_daemon.operators import Operators
 from shoe_daemon.settings.files import find_credential
-from shoe_daemon.settings.loader import Loader, load_config_file
+from shoe_daemon.settings.loader import Loader, has_section, load_config_file
 from shoe_daemon.settings.toml import convert_toml
 from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.witness.config import check_video_installed
@@ -215,6 +216,75 @@ def set_up(
     )
     _check_choice(setup)
     return setup
+
+
+class JournalToForward(Struct, frozen=True):
+    """A table whose journal is copied to a database; `folder` is that of its configuration."""
+
+    site: str
+    table: str
+    journal: Path
+    settings: DatabaseSettings
+    folder: Path
+
+
+def load_forwards(paths: Sequence[Path]) -> list[JournalToForward]:
+    """
+    Read the configurations of tables whose journals are copied; of a folder, those of its files
+    ``*.toml`` that have a section ``[forward]``.
+
+    Only what the copy needs is checked: another fault does not stop it.
+
+    Raises:
+        UserError: A file has an error or no such section, or a folder has no such file.
+    """
+    return [_load_forward(path) for path in _forward_files(paths)]
+
+
+def _forward_files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        files = [each for each in sorted(path.glob("*.toml")) if has_section(each, "forward")]
+        if not files:
+            raise UserError(f"{path}: has no configuration of a table with a section [forward]")
+        yield from files
+
+
+def _load_forward(path: Path) -> JournalToForward:
+    def make(config: Config) -> JournalToForward:
+        if config.forward is None:
+            raise UserError('[forward]: missing; expected database = "…"')
+        check_database(config.forward)
+        journal = _journal(config.journal, path.parent, service_of(path))
+        return JournalToForward(config.site, config.table.id, journal, config.forward, path.parent)
+
+    return load_config_file(path, "a table's configuration", Config, make)
+
+
+def check_database(settings: DatabaseSettings) -> None:
+    """
+    Check the connection string, if psycopg is installed.
+
+    Raises:
+        UserError: It is not valid, or has a password.
+    """
+    if find_spec("psycopg") is None:
+        raise UserError("forward: needs psycopg: pip install 'shoe-daemon[forward]'")
+    try:
+        from psycopg import ProgrammingError  # noqa: PLC0415 - an extra
+        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UserError("forward: needs libpq: apt-get install libpq5") from error
+    try:
+        given = conninfo_to_dict(settings.database)
+    except ProgrammingError as error:
+        raise UserError(
+            f"forward.database: {one_line(error)}; expected host=… dbname=…"
+        ) from error
+    if "password" in given:
+        raise UserError("forward.database: has a password; expected it in forward.password_file")
 
 
 def _check_choice(setup: Setup) -> None:

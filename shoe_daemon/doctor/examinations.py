@@ -25,6 +25,7 @@ from shoe_daemon.doctor.brokers import (
     check_pins,
     check_table_broker,
 )
+from shoe_daemon.doctor.database import check_forward_database
 from shoe_daemon.doctor.devices import (
     check_codes,
     check_driver,
@@ -74,6 +75,7 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     yield from _check_program(setup)
     yield from _check_equipment(setup, light_lamps=light_lamps)
     yield from check_table_broker(setup)
+    yield from check_forward_database(setup)
     if setup.operators is not None and setup.operators.is_open:
         yield Finding("orders", "bad", str(setup.operators.alert))
     if setup.operators is not None and setup.config.mqtt is not None:

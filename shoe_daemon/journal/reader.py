@@ -62,6 +62,35 @@ class Capture(Struct, frozen=True, gc=False):
     after: int
 
 
+class EventRow(Struct, frozen=True, gc=False):
+    """An event with its columns; `body` is its JSON, byte for byte."""
+
+    seq: int
+    at: str
+    shoe: int | None
+    round: int | None
+    type: str
+    body: bytes
+
+
+class NextEvents(Struct, frozen=True):
+    """
+    What events are to come.
+
+    Attributes:
+        first_at: When the first one happened.
+        last_seq: The last of them.
+        last_at: When it happened.
+        months: The months of all, such as ``2026-11``.
+    """
+
+    count: int
+    first_at: str
+    last_seq: int
+    last_at: str
+    months: tuple[str, ...]
+
+
 class ObservationRow(Struct, frozen=True):
     """An observation with its id, and the id of its capture."""
 
@@ -107,6 +136,31 @@ class JournalReader:
             (after_seq, limit),
         )
         return [StoredEvent(*row) for row in rows]
+
+    def next_events(self, after_seq: int, limit: int) -> NextEvents | None:
+        """Return which events come after `after_seq`, at most `limit`; None without one."""
+        count, first, last, at, months = self.connection.execute(
+            "SELECT count(*), min(at), max(seq), max(at), group_concat(DISTINCT substr(at, 1, 7))"
+            " FROM (SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?)",
+            (after_seq, limit),
+        ).fetchone()
+        return NextEvents(count, first, last, at, tuple(months.split(","))) if count else None
+
+    def event_rows(self, after_seq: int, last_seq: int) -> Iterator[list[EventRow]]:
+        """Yield pages of the events after `after_seq`, up to and with `last_seq`."""
+        query = (
+            "SELECT seq, at, shoe, round, type, CAST(body AS BLOB) FROM event"
+            " WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        )
+        while rows := self.connection.execute(query, (after_seq, last_seq, _PAGE)).fetchall():
+            yield [EventRow(*row) for row in rows]
+            after_seq = rows[-1][0]
+
+    def count_events(self, after_seq: int) -> int:
+        """Return the number of events after `after_seq`."""
+        query = "SELECT count(*) FROM event WHERE seq > ?"
+        count: int = self.connection.execute(query, (after_seq,)).fetchone()[0]
+        return count
 
     def count_public_events(
         self, first: int, last: int, withheld: Sequence[tuple[int, int]] = ()
