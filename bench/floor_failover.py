@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,9 +26,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
-from bench.harness import child_processes
+from bench.harness import child_processes, free_port, is_listening, wait_for
 from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.inbox import Inbox
@@ -34,17 +36,21 @@ from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.floor.table import Message
 from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.settings import MqttSettings
-from tests.brokers import Mosquitto, free_port
-from tests.mqtt.nats_node import PROGRAM, Node
-from tools.simulated_floor import SITE
+from tests.fakes.nats_node import PROGRAM, Node
 
 __all__: list[str] = []
 
+_SITE: Final = "house"
+"""That of `tools.simulated_floor`."""
+
 _BRIDGE: Final = Path(__file__).parents[1] / "systemd/mosquitto-shoe-bridge.conf"
+_MOSQUITTO: Final = (
+    shutil.which("mosquitto", path=f"{os.environ.get('PATH')}:/usr/sbin") or "mosquitto"
+)
 _DOWN_S: Final = 10.0
 _AFTER_S: Final = 30.0
-_STATES: Final = f"shoe/v1/{SITE}/+/state"
-_STATUSES: Final = f"shoe/v1/{SITE}/+/status"
+_STATES: Final = f"shoe/v1/{_SITE}/+/state"
+_STATUSES: Final = f"shoe/v1/{_SITE}/+/status"
 
 
 class Broker(Protocol):
@@ -99,6 +105,40 @@ class Watch:
         return longest
 
 
+class Mosquitto:
+    """A mosquitto that keeps nothing on the disk, for a `with` block."""
+
+    def __init__(self, folder: Path, port: int, lines: str) -> None:
+        self.port = port
+        user = "user root\n" if os.geteuid() == 0 else ""
+        self._file = folder / f"{port}.conf"
+        self._file.write_text(
+            f"{user}set_tcp_nodelay true\nlistener {port} 127.0.0.1\nallow_anonymous true\n{lines}"
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        command = [_MOSQUITTO, "-c", str(self._file)]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        wait_for(lambda: is_listening(self.port), "mosquitto")
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self._process.send_signal(number)
+
+
 def main() -> None:
     """Measure, and print a line for each fault."""
     parser = argparse.ArgumentParser(prog="python -m bench.floor_failover", description=__doc__)
@@ -116,7 +156,7 @@ def main() -> None:
         make = _pair if wanted.engine == "mosquitto-pair" else _cluster
         nodes, settings = make(folder, parts)
         watch = Watch()
-        feed = Feed(settings, topic_filters("shoe/v1", SITE), lambda: None, recorder=watch)
+        feed = Feed(settings, topic_filters("shoe/v1", _SITE), lambda: None, recorder=watch)
         feed.start()
         parts.callback(feed.stop)
         drained = threading.Event()
@@ -220,15 +260,13 @@ def _pair(folder: Path, parts: ExitStack) -> tuple[list[Broker], MqttSettings]:
     bridge = bridge.replace("address OTHER:8883", f"address 127.0.0.1:{ports[1]}")
     nodes: list[Broker] = []
     for number, port in enumerate(ports):
-        (folder / str(number)).mkdir()
-        lines = f"allow_anonymous true\n{'' if number else bridge}"
-        nodes.append(parts.enter_context(Mosquitto(folder / str(number), lines, port)))
+        nodes.append(parts.enter_context(Mosquitto(folder, port, "" if number else bridge)))
     return nodes, MqttSettings(brokers=tuple(f"127.0.0.1:{port}" for port in ports))
 
 
 def _cluster(folder: Path, parts: ExitStack) -> tuple[list[Broker], MqttSettings]:
     routes = [free_port() for _ in range(3)]
-    nodes = [Node(folder, number, routes) for number in range(3)]
+    nodes = [Node(folder, number, routes, (free_port(), free_port())) for number in range(3)]
     for node in nodes:
         text = (node.folder / "nats.conf").read_text()
         table = text.index("permissions")

@@ -11,8 +11,8 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError, send_command
 from tests.brokers import free_port, wait_for
+from tests.fakes.nats_node import PROGRAM, Node
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
-from tests.mqtt.nats_node import PROGRAM, Node
 from tests.mqtt.test_several_brokers import lay_out, names, publish_one
 
 PIN = b'{"pin": "471100"}'
@@ -27,7 +27,10 @@ pytestmark = [
 def cluster(tmp_path: Path) -> Iterator[list[Node]]:
     routes = [free_port() for _ in range(3)]
     with ExitStack() as running:
-        yield [running.enter_context(Node(tmp_path, number, routes)) for number in range(3)]
+        yield [
+            running.enter_context(Node(tmp_path, number, routes, (free_port(), free_port())))
+            for number in range(3)
+        ]
 
 
 def test_all_nodes_have_the_table_whichever_dies(cluster: list[Node]) -> None:

@@ -11,7 +11,6 @@ from typing import Self
 
 from shoe_daemon.mqtt.client import BrokerProbe
 from shoe_daemon.mqtt.settings import MqttSettings
-from tests.brokers import free_port
 
 __all__ = ["PROGRAM", "Node"]
 
@@ -22,13 +21,15 @@ _SAMPLE = Path(__file__).parents[2] / "systemd/nats-shoe.conf"
 class Node:
     """A node of the sample's cluster, on loopback and without TLS; the password is the account."""
 
-    def __init__(self, folder: Path, number: int, routes: list[int]) -> None:
+    def __init__(
+        self, folder: Path, number: int, routes: list[int], ports: tuple[int, int]
+    ) -> None:
         self.folder = folder / f"node-{number}"
         self.folder.mkdir()
-        self.port = free_port()
+        own, self.port = ports
         text = _SAMPLE.read_text(encoding="utf-8")
         for ours, staged in (
-            ("127.0.0.1:4222", f"127.0.0.1:{free_port()}"),
+            ("127.0.0.1:4222", f"127.0.0.1:{own}"),
             ("/var/lib/nats", str(self.folder / "store")),
             ("0.0.0.0:6222", f"127.0.0.1:{routes[number]}"),
             ("0.0.0.0:8883", f"127.0.0.1:{self.port}"),
