@@ -179,7 +179,10 @@ def _line(journal: int, row: EventRow) -> bytes:
     shoe = "\\N" if row.shoe is None else row.shoe
     number = "\\N" if row.round is None else row.round
     lead = f"{journal}\t{row.seq}\t{row.at}\t{shoe}\t{number}\t{row.type}\t"
-    return b"%b%b\n" % (lead.encode(), bytes(_decode(row.body).data).replace(b"\\", b"\\\\"))
+    data = bytes(_decode(row.body).data)
+    if b"\\" in data:
+        data = data.replace(b"\\", b"\\\\")
+    return lead.encode() + data + b"\n"
 
 
 def schema() -> str:

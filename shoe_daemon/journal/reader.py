@@ -139,12 +139,22 @@ class JournalReader:
 
     def next_events(self, after_seq: int, limit: int) -> NextEvents | None:
         """Return which events come after `after_seq`, at most `limit`; None without one."""
-        count, first, last, at, months = self.connection.execute(
-            "SELECT count(*), min(at), max(seq), max(at), group_concat(DISTINCT substr(at, 1, 7))"
+        count, first, last, at = self.connection.execute(
+            "SELECT count(*), min(at), max(seq), max(at)"
             " FROM (SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?)",
             (after_seq, limit),
         ).fetchone()
-        return NextEvents(count, first, last, at, tuple(months.split(","))) if count else None
+        if count == 0:
+            return None
+        months = {first[:7], at[:7]}
+        if len(months) > 1:
+            # A clock may have jumped by decades: only the months that occur.
+            query = (
+                "SELECT DISTINCT substr(at, 1, 7)"
+                " FROM (SELECT at FROM event WHERE seq > ? ORDER BY seq LIMIT ?)"
+            )
+            months = {month for (month,) in self.connection.execute(query, (after_seq, limit))}
+        return NextEvents(count, first, last, at, tuple(sorted(months)))
 
     def event_rows(self, after_seq: int, last_seq: int) -> Iterator[list[EventRow]]:
         """Yield pages of the events after `after_seq`, up to and with `last_seq`."""
