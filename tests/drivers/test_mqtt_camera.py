@@ -420,7 +420,6 @@ class TestBroker:
             assert "the broker refuses us: Not authorized" in " ".join(done.stdout.split())
             assert "horse" not in done.output
 
-    @pytest.mark.filterwarnings("ignore:.*SSLSocket:pytest.PytestUnraisableExceptionWarning")
     def test_tls_checks_the_broker_and_shows_a_certificate(self, tmp_path: Path) -> None:
         papers = Papers(tmp_path / "ours")
         certificate, key = papers.sign("broker")

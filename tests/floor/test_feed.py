@@ -213,8 +213,6 @@ def test_a_broker_that_ends_a_forbidden_subscription_costs_nothing_else(
         wait_for(lambda: relay.accepted == 3 and display.health()["live"] == 1)
 
 
-# paho drops the socket of a failed handshake unclosed; that closes it, with a warning.
-@pytest.mark.filterwarnings("ignore:.*SSLSocket:pytest.PytestUnraisableExceptionWarning")
 def test_tls_with_a_certificate_of_its_own(tmp_path: Path) -> None:
     papers = Papers(tmp_path / "papers")
     certificate, key = papers.sign("broker")

@@ -15,11 +15,7 @@ from shoe_daemon.mqtt.settings import TlsSettings
 from tests.brokers import Mosquitto, wait_for
 from tests.mqtt.memory_journal import Journal, publishing
 
-pytestmark = [
-    pytest.mark.mosquitto,
-    # paho drops the socket of a failed handshake unclosed; that closes it, with a warning.
-    pytest.mark.filterwarnings("ignore:.*SSLSocket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.mosquitto
 
 
 class Papers:
