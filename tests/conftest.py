@@ -6,12 +6,17 @@ import gc
 import logging
 import os
 from collections.abc import Iterator
+from ctypes.util import find_library
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.volume import volume
+
+if find_library("pq") is None:
+    # psycopg cannot be imported without PostgreSQL's client library: apt-get install postgresql.
+    collect_ignore = ["forward"]
 
 # An exception ends a daemon here, in this process and in those that it starts: see `guard`.
 os.environ["SHOE_DAEMON_GUARD"] = "off"
