@@ -66,7 +66,7 @@ class Broker(Protocol):
 
 
 class Watch:
-    """What a display receives: the times of each table's `state`, and of losses of the line."""
+    """The times at which a display receives the `state` of a table, and loses its broker."""
 
     def __init__(self) -> None:
         self.states: dict[str, list[float]] = {}
@@ -106,7 +106,7 @@ class Watch:
 
 
 class Mosquitto:
-    """A mosquitto that keeps nothing on the disk, for a `with` block."""
+    """A mosquitto without a database, for a `with` block."""
 
     def __init__(self, folder: Path, port: int, lines: str) -> None:
         self.port = port

@@ -54,16 +54,8 @@ CREATE INDEX ON shoe.event (type, at) WHERE type IN (
 );
 
 -- Events for staff only, hidden faces among them.
-CREATE TABLE shoe.staff_event (
-    journal int NOT NULL,
-    seq     bigint NOT NULL,
-    at      timestamptz NOT NULL,
-    shoe    int,
-    round   int,
-    type    text NOT NULL,
-    data    json NOT NULL,
-    PRIMARY KEY (journal, seq, at)
-) PARTITION BY RANGE (at);
+CREATE TABLE shoe.staff_event (LIKE shoe.event, PRIMARY KEY (journal, seq, at))
+    PARTITION BY RANGE (at);
 
 -- Partitions for the month (UTC) of a time. They are attached, because CREATE TABLE … PARTITION OF
 -- would wait for all readers.

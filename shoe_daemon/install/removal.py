@@ -56,7 +56,8 @@ class Removal(Struct, frozen=True):
     def units(self) -> list[str]:
         """The units that are stopped, as far as they run."""
         table = self.answers.table
-        units = [f"shoe-daemon@{table}.service", f"shoe-simulator@{table}.service"]
+        kinds = ("daemon", "simulator", "forward")
+        units = [f"shoe-{kind}@{table}.service" for kind in kinds]
         return [*units, "shoe-kiosk.service", "shoe-display.service"] if self.is_last else units
 
     @property

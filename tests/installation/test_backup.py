@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import resource
 import shutil
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from shoe_daemon.journal import Entry, Journal, JournalReader, Step
 from shoe_daemon.operators import Operators
 from shoe_daemon.table import Gap, GapDetail, Session, Table, from_microseconds
 from shoe_daemon.table.observations import CardDrawn, Observation
+from tests.fakes.full_disk import files_no_bigger_than
 
 JOURNAL = "var/lib/shoe-daemon/table-1/journal.db"
 HISTORY = "var/lib/shoe-display/history.db"
@@ -217,17 +216,6 @@ def test_a_computer_with_a_table_keeps_it(computer: Path, bare: Path, tmp_path: 
         (bare / path).unlink()
 
 
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """No file of this process can become longer."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_a_full_disk_leaves_no_half_backup_and_no_half_table(
     computer: Path, bare: Path, tmp_path: Path
 ) -> None:
@@ -237,7 +225,7 @@ def test_a_full_disk_leaves_no_half_backup_and_no_half_table(
     empty = tmp_path / "empty"
     empty.mkdir()
     for size in sizes:
-        with full_disk(size):
+        with files_no_bigger_than(size):
             kept = call("backup", empty, "--root", computer)
             put = call("restore", file, "--root", bare)
         if size < sizes[-1]:

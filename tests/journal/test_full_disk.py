@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import resource
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from shoe_daemon.journal import Journal, JournalUnwritable
 from shoe_daemon.journal.verify import verify
+from tests.fakes.full_disk import files_no_bigger_than
 from tests.journal.journal_entries import entry, fill, open_journal
 
 
@@ -29,16 +29,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
     finally:
         subprocess.run(["umount", str(disk)], check=True)
-
-
-@contextmanager
-def files_no_bigger_than(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def fill_until_it_cannot(journal: Journal) -> JournalUnwritable:

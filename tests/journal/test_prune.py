@@ -30,11 +30,11 @@ from shoe_daemon.table import Table
 from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.table import fold
 from shoe_daemon.table.times import to_microseconds
+from tests.fakes.full_disk import files_no_bigger_than
 from tests.golden.corpus import HERE as GOLDEN
 from tests.journal.journal_entries import execute
 from tests.journal.journal_entries import run_journal as journal
 from tests.journal.signing_keys import write_key
-from tests.journal.test_full_disk import files_no_bigger_than
 from tests.public_json import encode_public_table
 from tests.service.daemon_process import configure
 
