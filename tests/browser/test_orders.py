@@ -369,6 +369,7 @@ def test_a_fallen_card_is_reported_while_cards_are_dealt(
         assert hand.step("done", "refused") == "done"
     (command,) = commands(table)
     assert (command.name, command.kind, command.slot) == ("hold", "card_off_table", "P1")
+    wait_for(lambda: alerts(table), "an alert")
     assert [(each["kind"], each["slot"]) for each in alerts(table)] == [("card_off_table", "P1")]
     phone.assert_clean()
 

@@ -221,6 +221,8 @@ def test_an_upgrade_restarts_a_table_between_two_rounds(booted: BootedDebian) ->
 
 
 def test_a_removed_table_leaves_its_journal_only(booted: BootedDebian) -> None:
+    # Another test's account; `init` writes the file anew below.
+    booted.run("mosquitto_passwd -D /etc/mosquitto/shoe.passwd notify || true")
     booted.run(INIT.replace("table-1", "table-2"))
     retained = (
         "mosquitto_sub -V 5 -h 127.0.0.1 --retained-only -W 3 -v -t 'shoe/v1/casino/+/status' "
@@ -245,7 +247,6 @@ def test_a_removed_table_leaves_its_journal_only(booted: BootedDebian) -> None:
 
     # With the last table the display and the broker's accounts go too, where no other account
     # reads by them; then all is new again.
-    booted.run("mosquitto_passwd -D /etc/mosquitto/shoe.passwd notify || true")
     said = booted.run("shoe-daemon init --yes --remove --table table-1")
     assert f"stop      {DISPLAY}" in said
     assert "shoe" not in booted.run("ls /etc/mosquitto /etc/mosquitto/conf.d")
