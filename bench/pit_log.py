@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,11 +31,9 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye import Mode, Settings, scenes
 from drivers.simulators.shoe import Fault
 from shoe_daemon import __version__
-from shoe_daemon.display.log.queries import LogFilter, LogReader, open_log
-from shoe_daemon.display.log.store import (
+from shoe_daemon.display.log.derived import (
     INSERT_ENTRY,
     INSERT_ROUND,
-    HistoryStore,
     SeqRange,
     card_rows,
     entry_row,
@@ -43,6 +42,8 @@ from shoe_daemon.display.log.store import (
     round_row,
     stored_events,
 )
+from shoe_daemon.display.log.queries import LogFilter, LogReader
+from shoe_daemon.display.log.store import HistoryStore, connect_read_only
 from shoe_daemon.display.log.summaries import (
     DECISIONS,
     IRREGULARITY,
@@ -384,6 +385,12 @@ ROUND_SEARCHES: Final[dict[str, Search]] = {
     "two pairs of the same card": lambda *_: LogFilter(cards=("AS", "KD") * 2),
     "the same card 4 times": lambda *_: LogFilter(cards=("AS",) * 4),
 }
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[LogReader]:
+    with closing(connect_read_only(path)) as database:
+        yield LogReader(database)
 
 
 def measure(path: Path, repeat: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator
 from ctypes.util import find_library
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
@@ -14,9 +15,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.volume import volume
 
+if TYPE_CHECKING:
+    from tests.fakes.postgres import Server
+
 if find_library("pq") is None:
     # psycopg cannot be imported without PostgreSQL's client library: apt-get install postgresql.
-    collect_ignore = ["forward"]
+    collect_ignore = ["forward", "display/test_log_database.py"]
 
 # An exception ends a daemon here, in this process and in those that it starts: see `guard`.
 os.environ["SHOE_DAEMON_GUARD"] = "off"
@@ -42,6 +46,19 @@ def pytest_collection_finish() -> None:
     """Collect garbage from here on, and only what the tests make."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A running PostgreSQL."""
+    if find_library("pq") is None:
+        pytest.skip("libpq is missing: apt-get install libpq5")
+    from tests.fakes.postgres import find_programs, temporary_server  # needs libpq
+
+    if find_programs() is None:
+        pytest.skip("PostgreSQL is missing: apt-get install postgresql-15")
+    with temporary_server() as running:
+        yield running
 
 
 class _Stdout:

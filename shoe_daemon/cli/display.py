@@ -22,7 +22,8 @@ from shoe_daemon.cli.options import (
     import_structlog_alone,
     require_modules,
 )
-from shoe_daemon.display.log.store import HistoryStore, SeqRange, logged_event
+from shoe_daemon.display.log.derived import SeqRange
+from shoe_daemon.display.log.store import HistoryStore, logged_event
 from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, StoredEvent
@@ -89,21 +90,25 @@ def import_journals(journals: tuple[Path, ...], file: Path) -> None:
     The display and the tables may be running.
     """
     import_structlog_alone()
-    from shoe_daemon.display.config import load_display
+    from shoe_daemon.display.config import LogFile, load_display
     from shoe_daemon.display.log.store import HistoryStore
 
     setup = load_display(file, inspecting=True)
-    if setup.history is None:
-        raise UserError(f"{file}: display.history.file is missing; expected a database's name")
+    if setup.history is None or not isinstance(setup.history.log, LogFile):
+        raise UserError(
+            f"{file}: display.history.file is missing; expected a database's name (one of"
+            " PostgreSQL is filled by shoe-daemon forward)"
+        )
+    log = setup.history.log.path
     try:
-        with HistoryStore(setup.history.path) as store:
+        with HistoryStore(log) as store:
             for path in journals:
                 with _progress_bar(path) as show:
                     found = import_journal(store, path, show)
                 click.echo(f"{path}: {found.name}, {found.events} events, {found.new} of them new")
     except sqlite3.DatabaseError as error:
         raise UserError(
-            f"{setup.history.path}: {error}; delete it, or start the display, which moves it aside"
+            f"{log}: {error}; delete it, or start the display, which moves it aside"
         ) from error
 
 

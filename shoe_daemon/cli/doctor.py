@@ -27,10 +27,12 @@ from shoe_daemon import __version__
 from shoe_daemon.cli.journal import summary_lines
 from shoe_daemon.cli.options import PATH, config_option
 from shoe_daemon.config.sections import DatabaseSettings
-from shoe_daemon.config.table import Reading, Setup, check_database, load_config, service_of
+from shoe_daemon.config.table import Reading, Setup, load_config, service_of
 from shoe_daemon.display.config import (
     DisplaySettings,
     DisplaySetup,
+    LogDatabase,
+    LogFile,
     load_display,
 )
 from shoe_daemon.display.languages import languages
@@ -53,6 +55,7 @@ from shoe_daemon.notify.config import (
     RecipientSettings,
     load_notify,
 )
+from shoe_daemon.postgres import check_database
 from shoe_daemon.settings.loader import has_section
 from shoe_daemon.table import RoundEnd
 from shoe_daemon.witness.config import WitnessSettings
@@ -102,9 +105,8 @@ def _display_lines(setup: DisplaySetup) -> Iterator[str]:
     yield f"tables    {', '.join(display.tables) or 'all that speak'}"
     yield f"pages     {languages()[display.language].name}{glyphs}"
     yield f"stale     after {stale}"
-    if (log := setup.history) is not None:
-        account = log.mqtt.username or "no account"
-        yield f"log       {log.path}, {log.days} days; missing events through {account}"
+    if setup.history is not None:
+        yield f"log       {_log(setup.history.log)}"
     yield f"pit       {_pit(display)}{staff}"
     if setup.config.metrics.listen is not None:
         yield f"metrics   http://{setup.config.metrics.listen}/metrics"
@@ -175,8 +177,15 @@ def _table_lines(setup: Setup) -> list[str]:
 
 def _database(settings: DatabaseSettings | None) -> Iterator[str]:
     if settings is not None:
-        check_database(settings)
+        check_database(settings.database, "forward")
         yield f"forward   every {settings.every} s to {settings.database}"
+
+
+def _log(log: LogFile | LogDatabase) -> str:
+    if isinstance(log, LogFile):
+        account = log.mqtt.username or "no account"
+        return f"{log.path}, {log.days} days; missing events through {account}"
+    return f"in the database {log.database}"
 
 
 def _broker(mqtt: MqttSettings) -> str:

@@ -31,11 +31,12 @@ from shoe_daemon.config.sections import (
     check_seats,
     check_sections,
 )
-from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.lamps.config import check_installed
 from shoe_daemon.operators import Operators
+from shoe_daemon.postgres import check_database
 from shoe_daemon.settings.files import find_credential
 from shoe_daemon.settings.loader import Loader, has_section, load_config_file
 from shoe_daemon.settings.toml import convert_toml
@@ -256,35 +257,11 @@ def _load_forward(path: Path) -> JournalToForward:
     def make(config: Config) -> JournalToForward:
         if config.forward is None:
             raise UserError('[forward]: missing; expected database = "…"')
-        check_database(config.forward)
+        check_database(config.forward.database, "forward")
         journal = _journal(config.journal, path.parent, service_of(path))
         return JournalToForward(config.site, config.table.id, journal, config.forward, path.parent)
 
     return load_config_file(path, "a table's configuration", Config, make)
-
-
-def check_database(settings: DatabaseSettings) -> None:
-    """
-    Check the connection string, if psycopg is installed.
-
-    Raises:
-        UserError: It is not valid, or has a password.
-    """
-    if find_spec("psycopg") is None:
-        raise UserError("forward: needs psycopg: pip install 'shoe-daemon[forward]'")
-    try:
-        from psycopg import ProgrammingError  # noqa: PLC0415 - an extra
-        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise UserError("forward: needs libpq: apt-get install libpq5") from error
-    try:
-        given = conninfo_to_dict(settings.database)
-    except ProgrammingError as error:
-        raise UserError(
-            f"forward.database: {one_line(error)}; expected host=… dbname=…"
-        ) from error
-    if "password" in given:
-        raise UserError("forward.database: has a password; expected it in forward.password_file")
 
 
 def _check_choice(setup: Setup) -> None:

@@ -30,7 +30,7 @@ from shoe_daemon.display.config import (
 )
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.log.pages import HistoryPages
-from shoe_daemon.display.log.recorder import HistoryRecorder
+from shoe_daemon.display.log.sql import Log
 from shoe_daemon.display.logins import Logins, PitAuth
 from shoe_daemon.display.pages import (
     STATIC,
@@ -152,14 +152,14 @@ class HttpApp:
     The routes and their handlers.
 
     Args:
-        history: Fills the log of the pit; None without.
+        log: The log of the pit; None without.
     """
 
     def __init__(
         self,
         setup: DisplaySetup,
         streams: StreamRegistry,
-        history: HistoryRecorder | None = None,
+        log: Log | None = None,
     ) -> None:
         self._settings, self._streams = setup.config.display, streams
         self._pit_credentials = setup.pit_credentials
@@ -167,13 +167,13 @@ class HttpApp:
         self._static = FileCache(STATIC)
         self._pages = PageTemplates(self._static)
         self._log_pages = HistoryPages(
-            history,
+            log,
             None if setup.history is None else setup.history.evidence,
             zone=self._settings.zone,
             names=self._table_names,
             page=self._page,
         )
-        self._log, self._reports = setup.history, asyncio.Semaphore(1)
+        self._log, self._reports = log, asyncio.Semaphore(1)
         proxies = self._settings.proxies
         self._pit_logins = Logins("pit", proxies, guessable=False)
         self._orders: OrderRoutes | None = None

@@ -20,6 +20,7 @@ from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.operators import Operators, is_hash, require_argon2
+from shoe_daemon.postgres import check_database
 from shoe_daemon.settings.files import (
     find_file,
     path_of,
@@ -164,22 +165,30 @@ class DisplayTls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return certificate, key
 
 
+_DAYS: Final = 400
+
+
 class HistorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    Section ``[display.history]``: the log of the pit.
+    Section ``[display.history]``: the log of the pit, in a file or in a database; without both
+    there is none.
 
     Attributes:
-        file: The database; None for no log. Without a leading slash in the unit's
-            ``StateDirectory``, or else beside the configuration.
-        days: Age at which events are deleted.
-        username: Account at the broker that may order `replay`; None for that of ``[mqtt]``.
-        password_file: Its first line is the password of `username`.
+        file: A database of its own. Without a leading slash in the unit's ``StateDirectory``, or
+            else beside the configuration.
+        database: The database that `shoe-daemon forward` fills: a connection string of libpq,
+            without a password.
+        days: Age at which events of the file are deleted; None for 400.
+        username: Account at the broker that may order `replay`; None for that of ``[mqtt]``. With
+            `file` only.
+        password_file: Its first line is the password of `username`, or of the database's account.
         evidence: Folder with the pictures that cameras kept, in a folder ``SITE.TABLE`` for each
             table; None for no pictures. Needs a locked pit.
     """
 
     file: Annotated[str, Meta(min_length=1)] | None = None
-    days: Annotated[int, Meta(ge=1, le=36_500)] = 400
+    database: Annotated[str, Meta(min_length=1)] | None = None
+    days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
     evidence: Annotated[str, Meta(min_length=1)] | None = None
     username: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
     password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
@@ -305,20 +314,57 @@ class PitCredentials(Struct, frozen=True):
     hash: str
 
 
-class HistorySetup(Struct, frozen=True):
+class LogFile(Struct, frozen=True):
     """
-    A checked section ``[display.history]``.
+    A log in a file.
 
     Attributes:
-        path: The database.
+        path: The file.
         days: Age at which events are deleted.
         mqtt: The broker, with the account that orders `replay`.
-        evidence: Folder with the pictures of all tables; None for no pictures.
     """
 
     path: Path
     days: int
     mqtt: MqttSettings
+
+
+class LogDatabase(Struct, frozen=True):
+    """
+    A log in the back office's database.
+
+    Attributes:
+        database: A connection string of libpq.
+        password_file: As in the section; None for an account without a password.
+        folder: That of the configuration.
+    """
+
+    database: str
+    password_file: str | None
+    folder: Path
+
+    def password(self) -> str | None:
+        """
+        Read the password.
+
+        Raises:
+            UserError: It cannot be read.
+        """
+        if self.password_file is None:
+            return None
+        return read_secret(self.password_file, self.folder, "display.history.password_file")
+
+
+class HistorySetup(Struct, frozen=True):
+    """
+    A checked section ``[display.history]``.
+
+    Attributes:
+        log: Where the log is.
+        evidence: Folder with the pictures of all tables; None for no pictures.
+    """
+
+    log: LogFile | LogDatabase
     evidence: Path | None = None
 
 
@@ -428,30 +474,45 @@ def _commanding(config: DisplayConfig, beside: Path) -> MqttSettings:
 
 def _history(config: DisplayConfig, beside: Path) -> HistorySetup | None:
     settings = config.display.history
-    if settings.file is None:
+    if settings.file is None and settings.database is None:
         return None
-    if (settings.username is None) != (settings.password_file is None):
-        raise UserError("display.history: username goes with password_file; expected both or none")
-    mqtt = config.mqtt
-    if settings.username is not None:
-        mqtt = replace(mqtt, username=settings.username, password_file=settings.password_file)
-    # systemd separates several folders by colons; ours is the first.
-    state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
-    if not state and beside.absolute() == _SERVICE_CONFIGS and SERVICE_STATE.is_dir():
-        state = str(SERVICE_STATE)
-    path = (Path(state) if state else beside) / settings.file
-    if path.is_dir() or not path.parent.is_dir():
-        raise UserError(
-            f"display.history.file: {settings.file!r}; expected a file in a folder that exists: "
-            f"{path.parent}"
-        )
     evidence = None if settings.evidence is None else (beside / settings.evidence).absolute()
     if evidence is not None and not config.display.pit.locked:
         raise UserError(
             "display.history.evidence: the pit asks nobody who they are; expected user and "
             "password_file, or behind_proxy, in display.pit"
         )
-    return HistorySetup(path.absolute(), settings.days, mqtt.beside(beside), evidence)
+    if settings.database is not None:
+        return HistorySetup(_log_database(settings, settings.database, beside), evidence)
+    if (settings.username is None) != (settings.password_file is None):
+        raise UserError("display.history: username goes with password_file; expected both or none")
+    mqtt = config.mqtt
+    if settings.username is not None:
+        mqtt = replace(mqtt, username=settings.username, password_file=settings.password_file)
+    path = _log_file(settings, beside)
+    return HistorySetup(LogFile(path, settings.days or _DAYS, mqtt.beside(beside)), evidence)
+
+
+def _log_database(settings: HistorySettings, database: str, beside: Path) -> LogDatabase:
+    for key in ("file", "days", "username"):
+        if getattr(settings, key) is not None:
+            raise UserError(f"display.history: has {key} and database; expected one of them")
+    check_database(database, "display.history")
+    return LogDatabase(database, settings.password_file, beside)
+
+
+def _log_file(settings: HistorySettings, beside: Path) -> Path:
+    # systemd separates several folders by colons; ours is the first.
+    state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
+    if not state and beside.absolute() == _SERVICE_CONFIGS and SERVICE_STATE.is_dir():
+        state = str(SERVICE_STATE)
+    path = (Path(state) if state else beside) / (settings.file or "")
+    if path.is_dir() or not path.parent.is_dir():
+        raise UserError(
+            f"display.history.file: {settings.file!r}; expected a file in a folder that exists: "
+            f"{path.parent}"
+        )
+    return path.absolute()
 
 
 def parse_listen(text: str, key: str = "display.listen") -> tuple[str, int]:

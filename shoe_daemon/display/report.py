@@ -8,27 +8,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import tzinfo
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from shoe_daemon.display.config import HistorySetup
+from shoe_daemon.display.log.derived import MAX_SEQ, ROUND_BITS, event_id, stored_events
 from shoe_daemon.display.log.queries import missing_ranges, newest_journals
-from shoe_daemon.display.log.store import (
-    MAX_SEQ,
-    ROUND_BITS,
-    connect_read_only,
-    event_id,
-    stored_events,
-)
+from shoe_daemon.display.log.sql import Database, Log, UnreadableError
 from shoe_daemon.errors import UserError
 from shoe_daemon.report.figures import ShiftReport, TableEvents
 from shoe_daemon.report.period import (
@@ -61,7 +52,7 @@ _SHOE_START: Final = "SELECT max(id) FROM event WHERE id >= ? AND id < ? AND typ
 _LAST_DUTY: Final = "SELECT max(id) FROM duty WHERE id >= ? AND id < ?"
 _LAST_STATES: Final = (
     "SELECT max(id) FROM event WHERE id >= ? AND id < ? AND type = 'reader_status'"
-    " GROUP BY data ->> '$.source'"
+    " GROUP BY data ->> 'source'"
 )
 _OTHER_JOURNALS: Final = "SELECT id FROM journal WHERE site = ? AND name = ? AND id <> ?"
 _COUNT: Final = "SELECT count(*) FROM event WHERE id >= ? AND id < ?"
@@ -70,18 +61,16 @@ _LAST_EVENT: Final = "SELECT at FROM event WHERE id >= ? AND id < ? ORDER BY id 
 _FORMATS: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
-async def shift_report(
-    request: Request, history: HistorySetup | None, zone: tzinfo | None
-) -> Response:
+async def shift_report(request: Request, log: Log | None, zone: tzinfo | None) -> Response:
     """
     Answer a request for a report.
 
     Args:
         request: Its parameters are `from`, `to`, `table` and `format`.
-        history: The log; None if the display keeps none.
+        log: The log; None if the display keeps none.
         zone: The time zone of the page; None for that of the computer.
     """
-    if history is None:
+    if log is None:
         return _text(404, "This display keeps no log ([display.history] in its configuration).")
     zone = zone or computers_time_zone()
     given = request.query_params
@@ -94,10 +83,10 @@ async def shift_report(
             return _text(
                 400, f"At most {MAX_DAYS} days; `shoe-daemon report shift` has no such limit."
             )
-        report = await asyncio.to_thread(read_shift_from_log, history.path, period, wanted)
+        report = await asyncio.to_thread(read_shift_from_log, log, period, wanted)
     except UserError as error:
         return _text(400, str(error))
-    except sqlite3.Error:
+    except UnreadableError:
         return _text(503, "The log cannot be read at the moment.")
     return _answer(report, zone, given.get("format", ""), wanted)
 
@@ -124,35 +113,35 @@ def _answer(report: ShiftReport, zone: tzinfo, kind: str, wanted: Sequence[str])
     return Response(page, 200, headers, "text/html; charset=utf-8")
 
 
-def read_shift_from_log(path: Path, period: Period, wanted: Sequence[str] = ()) -> ShiftReport:
+def read_shift_from_log(log: Log, period: Period, wanted: Sequence[str] = ()) -> ShiftReport:
     """
     Report on a shift from the log, on the wanted tables (``table`` or ``site.table``) or on all.
 
     Raises:
         UserError: The log has no such table.
-        sqlite3.Error: It cannot be read, or is damaged.
+        UnreadableError: It cannot be read.
     """
-    with closing(connect_read_only(path)) as connection:
+    with log.open() as connection:
         tables, gaps = [], []
         known = set()
         for journal, site, table, head in newest_journals(connection):
             known |= {table, f"{site}.{table}"}
             if wanted and not {table, f"{site}.{table}"} & set(wanted):
                 continue
-            log = _TableLog(connection, journal, period)
-            if missing := log.missing(head):
+            events = _TableLog(connection, journal, period)
+            if missing := events.missing(head):
                 gaps.append(f"{missing:,} events of {site}/{table} that the log lacks")
             if earlier := _in_earlier_journals(connection, journal, (site, table), period):
                 gaps.append(f"{earlier:,} events of {site}/{table} in a journal before its newest")
-            events = TableEvents(site, table, stored_events(log.rows), log.silences())
-            tables.append(fold_table_events(events, period))
+            shift = TableEvents(site, table, stored_events(events.rows), events.silences())
+            tables.append(fold_table_events(shift, period))
         if unknown := [each for each in wanted if each not in known]:
             raise UserError(f"table {unknown[0]}: the log has no such table")
         return report_on_shift(tables, period, source="log", not_included=gaps)
 
 
 def _in_earlier_journals(
-    connection: sqlite3.Connection, newest: int, name: tuple[str, str], period: Period
+    connection: Database, newest: int, name: tuple[str, str], period: Period
 ) -> int:
     """Return how many events of the shift are in other journals of a table."""
     others = connection.execute(_OTHER_JOURNALS, (*name, newest)).fetchall()
@@ -162,7 +151,7 @@ def _in_earlier_journals(
     )
 
 
-def _span(connection: sqlite3.Connection, journal: int, period: Period) -> tuple[int, int]:
+def _span(connection: Database, journal: int, period: Period) -> tuple[int, int]:
     """Return the keys of a journal's first event in a shift, and of the first one after it."""
     low, high = event_id(journal, 0), event_id(journal, MAX_SEQ)
 
@@ -182,7 +171,7 @@ class _TableLog:
         rows: For `stored_events`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, journal: int, period: Period) -> None:
+    def __init__(self, connection: Database, journal: int, period: Period) -> None:
         self._execute, self._connection = connection.execute, connection
         self._journal, self._period = journal, period
         self._low, self._high = event_id(journal, 0), event_id(journal, MAX_SEQ)

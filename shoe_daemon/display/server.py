@@ -10,10 +10,10 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import structlog
 import uvicorn
@@ -21,8 +21,9 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from shoe_daemon.display.app import HttpApp
-from shoe_daemon.display.config import DisplaySetup, parse_listen
+from shoe_daemon.display.config import DisplaySetup, LogFile, parse_listen
 from shoe_daemon.display.log.recorder import HistoryRecorder, HistoryRequests
+from shoe_daemon.display.log.sql import Log
 from shoe_daemon.display.pages import pages_version
 from shoe_daemon.display.streams import StreamRegistry
 from shoe_daemon.display.views import JsonViews
@@ -78,16 +79,9 @@ class Display:
             staff_alerts=staff_alerts,
             notifier_status=notifier_status,
         )
-        self._history: HistoryRecorder | None = None
-        self._history_threads: list[HistoryRecorder | HistoryRequests] = []
-        if (history := setup.history) is not None:
-            self._history = HistoryRecorder(history.path, prefix=mqtt.prefix, days=history.days)
-            requests = HistoryRequests(self._history, history.mqtt)
-            self._history_threads = [self._history, requests]
-        self._feed = Feed(
-            mqtt, filters, self._wake_loop, timeouts=timeouts, recorder=self._history
-        )
-        self._http_app = HttpApp(setup, self.streams, self._history)
+        log, recorder, self._log_threads = _open_log(setup)
+        self._feed = Feed(mqtt, filters, self._wake_loop, timeouts=timeouts, recorder=recorder)
+        self._http_app = HttpApp(setup, self.streams, log)
         self._servers: dict[str, _Server] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -113,7 +107,7 @@ class Display:
             self._loop.add_signal_handler(number, self.stop)
         async with contextlib.AsyncExitStack() as stack:
             serving = [await stack.enter_async_context(each) for each in self._listeners()]
-            for thread in self._history_threads:
+            for thread in self._log_threads:
                 thread.start()
             self._feed.start()
             timer = asyncio.create_task(self._run_timer())
@@ -127,7 +121,7 @@ class Display:
             stopping.cancel()
             timer.cancel()
         await asyncio.to_thread(self._feed.stop)
-        for thread in reversed(self._history_threads):
+        for thread in reversed(self._log_threads):
             await asyncio.to_thread(thread.stop)
         _log.info("stopped")
         with contextlib.suppress(asyncio.CancelledError):
@@ -300,6 +294,28 @@ def listening_socket(address: tuple[str, int], key: str) -> Iterator[socket.sock
         ):
             listener.setsockopt(socket.IPPROTO_TCP, option, value)
         yield listener
+
+
+class _Thread(Protocol):
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+def _open_log(
+    setup: DisplaySetup,
+) -> tuple[Log | None, HistoryRecorder | None, Sequence[_Thread]]:
+    """Return the log, what records it, and the threads to start."""
+    if setup.history is None:
+        return None, None, []
+    where, prefix = setup.history.log, setup.config.mqtt.prefix
+    if isinstance(where, LogFile):
+        recorder = HistoryRecorder(where.path, prefix=prefix, days=where.days)
+        return recorder, recorder, [recorder, HistoryRequests(recorder, where.mqtt)]
+    # Displays with a file need no psycopg.
+    from shoe_daemon.display.log.postgres import PostgresLog  # noqa: PLC0415
+
+    log = PostgresLog(where.database, where.password)
+    return log, None, [log]
 
 
 def raise_file_limit(connections: int) -> None:

@@ -25,7 +25,7 @@ from shoe_daemon.doctor.brokers import (
     check_pins,
     check_table_broker,
 )
-from shoe_daemon.doctor.database import check_forward_database
+from shoe_daemon.doctor.database import check_forward_database, check_log_database
 from shoe_daemon.doctor.devices import (
     check_codes,
     check_driver,
@@ -122,6 +122,7 @@ def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
         text = f"open to everybody who reaches {display.listen}: set [display.pit]"
         yield Finding("pit", "bad", text)
     yield from check_display_broker(setup)
+    yield from check_log_database(setup)
     if setup.operators is not None:
         yield from check_pins(
             setup.commanding, refused=setup.refuses_pins, section="display.orders"

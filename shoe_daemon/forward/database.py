@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any, Final, Self
 
 import msgspec
 import psycopg
 from msgspec import Struct
-from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.journal.chain import Identity
 from shoe_daemon.journal.reader import EventRow, NextEvents
+from shoe_daemon.postgres import DatabaseError, connect, explained
 from shoe_daemon.table import is_staff
 
-SCHEMA_VERSION: Final = 1
-
-_DEFAULTS: Final[dict[str, str | int | None]] = {
-    "application_name": "shoe-daemon forward",
-    "connect_timeout": 5,
-    # Of several hosts the one that can be written.
-    "target_session_attrs": "read-write",
-    # A server that vanished is noticed within 15 seconds.
-    "keepalives_idle": 5,
-    "keepalives_interval": 5,
-    "keepalives_count": 2,
-    "tcp_user_timeout": 15_000,
-}
 COPY: Final = "COPY shoe.event (journal, seq, at, shoe, round, type, data) FROM STDIN"
 COPY_STAFF: Final = "COPY shoe.staff_event (journal, seq, at, shoe, round, type, data) FROM STDIN"
-_HINT: Final = "shoe-daemon forward --schema | psql DATABASE"
-
-
-class DatabaseError(UserError):
-    """The database cannot be used now; one line."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, exit_status=1)
 
 
 class Position(Struct, frozen=True):
@@ -60,27 +36,18 @@ class Database:
     @classmethod
     def connect(cls, database: str, password: str | None) -> Self:
         """
-        Connect, and check the version of the schema.
+        Connect as `postgres.connect`.
 
         Raises:
             DatabaseError: It cannot be reached, or has no schema or another one.
         """
-        given = _DEFAULTS | conninfo_to_dict(database)
-        if password is not None:
-            given["password"] = password
-        with _explained():
-            connection = psycopg.connect(make_conninfo("", **given), autocommit=True)
-        try:
-            _check_version(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection)
+        options = {"application_name": "shoe-daemon forward"}
+        return cls(connect(database, password, **options))
 
     def register(self, identity: Identity) -> Position:
         """Return the position of a journal; a new one gets a row."""
         key = (identity.site, identity.table, identity.created)
-        with _explained():
+        with explained():
             self._connection.execute(
                 "INSERT INTO shoe.journal (site, table_id, created) VALUES (%s, %s, %s)"
                 " ON CONFLICT DO NOTHING",
@@ -93,7 +60,7 @@ class Database:
 
     def find(self, identity: Identity) -> Position | None:
         """Return the position of a journal; None if it was never copied."""
-        with _explained():
+        with explained():
             row = self._connection.execute(
                 "SELECT id, seq FROM shoe.journal"
                 " WHERE site = %s AND table_id = %s AND created = %s",
@@ -113,7 +80,7 @@ class Database:
             DatabaseError: They are not added, or the connection broke during the commit: then the
                 position in the database says which.
         """
-        with _explained():
+        with explained():
             self._add_months(set(span.months))
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 cursor.execute(
@@ -142,17 +109,6 @@ class Database:
         for month in sorted(months - self._months):
             self._connection.execute("SELECT shoe.add_month(%s)", (f"{month}-01T00:00:00Z",))
             self._months.add(month)
-
-
-def _check_version(connection: psycopg.Connection[Any]) -> None:
-    with _explained():
-        row = connection.execute("SELECT version FROM shoe.version").fetchone()
-    version = None if row is None else row[0]
-    if version != SCHEMA_VERSION:
-        raise DatabaseError(
-            f"the database has schema version {version}; expected {SCHEMA_VERSION}: use the"
-            " program of that version"
-        )
 
 
 class _Body(Struct):
@@ -187,19 +143,8 @@ def _line(journal: int, row: EventRow) -> bytes:
 
 def schema() -> str:
     """Return the SQL that the owner of the database runs once."""
-    return resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+    # The copy itself does without.
+    from shoe_daemon.display.log.derived import postgres_schema  # noqa: PLC0415
 
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except (errors.UndefinedTable, errors.InvalidSchemaName) as error:
-        raise DatabaseError(f"the database has no schema of shoe-daemon: {_HINT}") from error
-    except errors.InsufficientPrivilege as error:
-        raise DatabaseError(
-            f"{one_line(error)}: the account needs the role shoe_forward (GRANT shoe_forward"
-            " TO ACCOUNT), or the schema is missing"
-        ) from error
-    except (psycopg.Error, OSError) as error:
-        raise DatabaseError(one_line(error)) from error
+    text = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+    return text.replace("-- TABLES OF THE LOG\n", postgres_schema())

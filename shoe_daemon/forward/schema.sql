@@ -1,14 +1,15 @@
 -- The back office's database, version 1. Its owner, who may create roles, runs this once:
 --   shoe-daemon forward --schema | psql DATABASE
--- Grant the roles to the accounts: shoe_forward to `shoe-daemon forward`, shoe_reader to the back
--- office, shoe_staff to those who may see faces that the players have not seen.
+-- Grant the roles to the accounts: shoe_forward to `shoe-daemon forward`, shoe_log to displays,
+-- shoe_reader to the back office, shoe_staff to those who may see faces that the players have not
+-- seen.
 BEGIN;
 
 DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['shoe_forward', 'shoe_reader', 'shoe_staff'] LOOP
+    FOREACH name IN ARRAY ARRAY['shoe_forward', 'shoe_log', 'shoe_reader', 'shoe_staff'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
             EXECUTE format('CREATE ROLE %I NOLOGIN', name);
         END IF;
@@ -39,14 +40,29 @@ CREATE TABLE shoe.event (
     shoe    int,
     round   int,
     type    text NOT NULL,
-    data    json NOT NULL,
-    PRIMARY KEY (journal, seq, at)
+    data    json NOT NULL
 ) PARTITION BY RANGE (at);
 
+-- One number for an event, a round, and an irregularity.
+CREATE FUNCTION shoe.event_id(journal int, seq bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT (journal::bigint << 40) | seq';
+CREATE FUNCTION shoe.round_id(journal int, shoe int, round int) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS 'SELECT (journal::bigint << 40) | (shoe::bigint << 16) | round';
+CREATE FUNCTION shoe.irregularity_id(journal int, type text, data json) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN type IN ('irregularity', 'irregularity_closed')
+        THEN (journal::bigint << 40) | (data ->> 'id')::bigint END
+$$;
+
+-- `seq` in `journal`, which moves in the transaction that adds the rows, keeps each event single.
+CREATE INDEX ON shoe.event (shoe.event_id(journal, seq));
 CREATE INDEX ON shoe.event USING brin (at);
-CREATE INDEX ON shoe.event (journal, shoe, round, seq)
-    WHERE type IN ('round_finished', 'round_voided', 'result_revised');
-CREATE INDEX ON shoe.event (journal, ((data ->> 'id')::bigint)) WHERE type = 'irregularity_closed';
+CREATE INDEX ON shoe.event (journal, shoe, round);
+CREATE INDEX ON shoe.event (shoe.round_id(journal, shoe, round))
+    WHERE shoe.round_id(journal, shoe, round) IS NOT NULL;
+CREATE INDEX ON shoe.event (shoe.irregularity_id(journal, type, data))
+    WHERE shoe.irregularity_id(journal, type, data) IS NOT NULL;
 CREATE INDEX ON shoe.event (type, at) WHERE type IN (
     'round_finished', 'round_voided', 'result_revised', 'irregularity', 'irregularity_closed',
     'ruling_given', 'round_held', 'round_released', 'card_corrected', 'dealer_changed',
@@ -79,17 +95,22 @@ BEGIN
     END LOOP;
 END $$;
 
--- Drops the months that ended more than so many days ago; returns their names.
+-- Drops the months that ended more than so many days ago, and what the log derived from them;
+-- returns their names.
 CREATE FUNCTION shoe.drop_months(days int) RETURNS SETOF text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     part text;
+    first timestamptz := date_trunc('month', now() - make_interval(days => days));
+    oldest bigint := (extract(epoch FROM first) * 1000000)::bigint;
 BEGIN
+    DELETE FROM shoe_log.entry WHERE at < oldest;
+    DELETE FROM shoe_log.round_card WHERE at < oldest;
+    DELETE FROM shoe_log.round WHERE at < oldest;
     FOR part IN
         SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
         WHERE inhparent IN ('shoe.event'::regclass, 'shoe.staff_event'::regclass)
-            AND to_date(right(relname, 7), 'YYYY_MM') + interval '1 month'
-                <= now() - make_interval(days => days)
+            AND to_date(right(relname, 7), 'YYYY_MM') < first
         ORDER BY relname
     LOOP
         EXECUTE format('DROP TABLE shoe.%I', part);
@@ -155,8 +176,9 @@ FROM shoe.event AS e
 JOIN shoe.journal AS j ON j.id = e.journal
 LEFT JOIN LATERAL (
     SELECT at, data FROM shoe.event AS each
-    WHERE each.journal = e.journal AND each.type = 'irregularity_closed'
-        AND (each.data ->> 'id')::bigint = (e.data ->> 'id')::bigint
+    WHERE shoe.irregularity_id(each.journal, each.type, each.data)
+            = shoe.irregularity_id(e.journal, e.type, e.data)
+        AND each.type = 'irregularity_closed'
     ORDER BY each.seq LIMIT 1
 ) AS closed ON true
 WHERE e.type = 'irregularity';
@@ -189,10 +211,39 @@ FROM (
 ) AS changes
 WHERE dealer IS NOT NULL;
 
+-- The log of the displays: events as `shoe-daemon display` reads them, and what it derives.
+CREATE SCHEMA shoe_log;
+SET LOCAL search_path = shoe_log;
+
+CREATE VIEW journal AS
+SELECT
+    id::bigint, site, table_id AS name, seq AS head,
+    coalesce((extract(epoch FROM at) * 1000000)::bigint, 0) AS latest
+FROM shoe.journal;
+
+CREATE VIEW event AS
+SELECT
+    shoe.event_id(journal, seq) AS id, (extract(epoch FROM at) * 1000000)::bigint AS at, shoe,
+    round AS number, shoe.round_id(journal, shoe, round) AS round,
+    shoe.irregularity_id(journal, type, data) AS ref, type, data
+FROM shoe.event;
+
+-- Up to `seq` all is derived.
+CREATE TABLE progress (journal bigint PRIMARY KEY, seq bigint NOT NULL);
+CREATE VIEW coverage AS SELECT journal, 1::bigint AS first, seq AS last FROM progress;
+
+-- TABLES OF THE LOG
+
+GRANT USAGE ON SCHEMA shoe_log TO shoe_log;
+GRANT SELECT ON ALL TABLES IN SCHEMA shoe_log TO shoe_log;
+GRANT INSERT, UPDATE, DELETE ON progress, duty, entry, round, round_card TO shoe_log;
+SET LOCAL search_path = DEFAULT;
+
 REVOKE EXECUTE ON FUNCTION shoe.add_month, shoe.drop_months FROM PUBLIC;
-GRANT USAGE ON SCHEMA shoe TO shoe_forward, shoe_reader;
+GRANT USAGE ON SCHEMA shoe TO shoe_forward, shoe_log, shoe_reader;
 GRANT shoe_reader TO shoe_staff;
-GRANT SELECT ON shoe.version, shoe.journal, shoe.tables TO shoe_forward, shoe_reader;
+GRANT SELECT ON shoe.version TO shoe_forward, shoe_log, shoe_reader;
+GRANT SELECT ON shoe.journal, shoe.tables TO shoe_forward, shoe_reader;
 GRANT SELECT ON shoe.event, shoe.rounds, shoe.irregularities, shoe.decisions, shoe.shifts
     TO shoe_reader;
 GRANT SELECT ON shoe.staff_event TO shoe_staff;

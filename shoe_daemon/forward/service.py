@@ -13,9 +13,10 @@ import structlog
 from shoe_daemon.config.sections import DatabaseSettings
 from shoe_daemon.config.table import JournalToForward
 from shoe_daemon.errors import UserError, describe_exception
-from shoe_daemon.forward.database import Database, DatabaseError
+from shoe_daemon.forward.database import Database
 from shoe_daemon.forward.source import BATCH, Figures, Lag, Source
 from shoe_daemon.limits import LoggedFailure, LogRateLimit, RetryDelay
+from shoe_daemon.postgres import DatabaseError
 from shoe_daemon.process import notify_systemd
 from shoe_daemon.settings.files import read_secret, replace_file
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,13 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.display.app import PAGE_HOST, command_options
-from shoe_daemon.display.config import DisplaySetup, load_display
+from shoe_daemon.display.config import (
+    DisplaySetup,
+    HistorySetup,
+    LogDatabase,
+    LogFile,
+    load_display,
+)
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import hash_pin
 from shoe_daemon.settings.loader import has_section
@@ -213,7 +220,31 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
     assert setup.pit_credentials is not None
     assert setup.config.display.tables
     assert setup.history is not None
-    assert setup.history.mqtt.username == "pit-log"
+    assert isinstance(setup.history.log, LogFile)
+    assert setup.history.log.mqtt.username == "pit-log"
+
+
+def path_of(history: HistorySetup) -> Path:
+    assert isinstance(history.log, LogFile)
+    return history.log.path
+
+
+@each_case(
+    "keys, wrong",
+    [
+        ("database = 'host=db'\nfile = 'h.db'", "has file and database; expected one"),
+        ("database = 'host=db'\ndays = 3", "has days and database"),
+        ("database = 'host=db'\nusername = 'pit-log'", "has username and database"),
+        ("database = 'host'", "display.history.database: missing"),
+        ("database = 'host=db password=x'", "expected it in display.history.password_file"),
+    ],
+)
+def test_a_log_is_in_a_file_or_in_a_database(tmp_path: Path, keys: str, wrong: str) -> None:
+    pytest.importorskip("psycopg", exc_type=ImportError)
+    with pytest.raises(UserError, match=re.escape(wrong)):
+        load(tmp_path, f"[display.history]\n{keys}\n")
+    found = load(tmp_path, "[display.history]\ndatabase = 'host=db'\n").history
+    assert found == HistorySetup(LogDatabase("host=db", None, tmp_path))
 
 
 def test_the_history_is_in_the_state_directory(
@@ -222,12 +253,12 @@ def test_the_history_is_in_the_state_directory(
     text = "[display.history]\nfile = 'h.db'\n"
     found = load(tmp_path, text).history
     assert found is not None
-    assert found.path == tmp_path / "h.db"
+    assert path_of(found) == tmp_path / "h.db"
     (tmp_path / "state").mkdir()
     monkeypatch.setenv("STATE_DIRECTORY", f"{tmp_path / 'state'}:/elsewhere")
     found = load(tmp_path, text).history
     assert found is not None
-    assert found.path == tmp_path / "state" / "h.db"
+    assert path_of(found) == tmp_path / "state" / "h.db"
     unit = EXAMPLE.with_name("shoe-display.service").read_text(encoding="utf-8")
     assert "StateDirectory=shoe-display\n" in unit
 

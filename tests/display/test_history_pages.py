@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -36,10 +36,12 @@ from tests.display.display_process import PATIENCE, SECRET_HASH, Answer, Display
 from tests.each_case import each_case
 from tests.report.report_shoes import Writer, shoe
 
+if TYPE_CHECKING:
+    from tests.fakes.postgres import Server
+
 MACAU = ZoneInfo("Asia/Macau")
-CONFIG = (
-    '[display]\ntime_zone = "Asia/Macau"\n[display.history]\nfile = "history.db"\ndays = 36500\n'
-)
+ZONE = '[display]\ntime_zone = "Asia/Macau"\n'
+CONFIG = f'{ZONE}[display.history]\nfile = "history.db"\ndays = 36500\n'
 
 KEY = {"Authorization": "Basic cGl0OnNlY3JldA=="}
 LOCKED = f'[display.pit]\nuser = "pit"\npassword_hash = "{SECRET_HASH}"\n'
@@ -73,15 +75,47 @@ LAST = FORMULA._replace(seq=901, at=to_microseconds("9999-12-31T23:59:59Z"))
 
 
 @pytest.fixture(scope="module")
-def display(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Display]:
-    """A display without a broker, with a log."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a log."""
     folder = tmp_path_factory.mktemp("log")
     fill(folder / "history.db", folder / "journals")
     with HistoryStore(folder / "history.db") as store:
         events = [ReceivedEvent("casino-south", "table-7", LAST)]
         store.add(events, [(2, SeqRange(901, 901))], [(2, 901)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def file_display(folder: Path) -> Iterator[Display]:
+    """A display without a broker, with that log."""
     with Display(folder, free_port(), CONFIG) as display:
         yield display
+
+
+@pytest.fixture(scope="module")
+def database_display(folder: Path, server: Server) -> Iterator[Display]:
+    """A display with the same log in PostgreSQL, which it derives from the events itself."""
+    from tests.display.log_database import copy_events
+    from tests.fakes.postgres import PASSWORD
+
+    copy_events(folder / "history.db", server, "log_pages")
+    beside = folder / "database"
+    beside.mkdir()
+    (beside / "log.password").write_text(PASSWORD)
+    database = f'database = "{server.dsn("board", "log_pages")}"\npassword_file = "log.password"\n'
+    behind = "SELECT count(*) FROM journal LEFT JOIN progress ON journal = id"
+    with Display(beside, free_port(), f"{ZONE}[display.history]\n{database}") as display:
+        with server.connect(database="log_pages") as owner:
+            owner.execute("SET search_path = shoe_log")
+            query = f"{behind} WHERE head > coalesce(seq, 0)"
+            wait_for(lambda: owner.execute(query).fetchone() == (0,), "the log to be derived")
+        yield display
+
+
+@pytest.fixture(params=["file", "database"])
+def display(request: pytest.FixtureRequest) -> Display:
+    found: Display = request.getfixturevalue(f"{request.param}_display")
+    return found
 
 
 def log(display: Display, **values: object) -> Any:  # noqa: ANN401 - JSON
@@ -256,7 +290,8 @@ def test_an_unknown_round_is_said(display: Display) -> None:
         assert display.ask(f"/pit/round/{path}").status == 404, path
 
 
-def test_the_page_says_what_may_be_missing(display: Display) -> None:
+def test_the_page_says_what_may_be_missing(file_display: Display) -> None:
+    display = file_display
     (gap,) = log(display)["incomplete"]
     assert gap["table"] == "casino-south.table-7"
     assert gap["to"] == "2026-11-22 04:11:40"

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_daemon.display.log.store import stored_events
+from shoe_daemon.display.log.derived import stored_events
 from shoe_daemon.display.log.summaries import RoundMark, summarise_round
 from shoe_daemon.report.cards import CausedEvent
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import axe_playwright_python
@@ -19,6 +20,8 @@ from playwright.sync_api import Browser
 from drivers.simulators.angel_eye import Mode, Settings
 from drivers.simulators.shoe import Fault
 from shoe_daemon.cli.display import import_journal
+from shoe_daemon.display.log.recorder import HistoryRecorder
+from shoe_daemon.display.log.sql import Log
 from shoe_daemon.display.log.store import HistoryStore
 from shoe_daemon.display.report import MAX_DAYS, read_shift_from_log
 from shoe_daemon.errors import UserError
@@ -34,6 +37,9 @@ from tests.display.display_process import Answer, Display
 from tests.each_case import each_case
 from tests.report.report_shoes import START, Writer
 from tests.report.test_html_report import read
+
+if TYPE_CHECKING:
+    from tests.fakes.postgres import Server
 
 CONFIG = '[display]\ntime_zone = "UTC"\n[display.history]\nfile = "history.db"\ndays = 36500\n'
 SECOND = 1_000_000
@@ -84,11 +90,37 @@ def ask(display: Display, **values: object) -> Answer:
     return display.ask(f"/pit/report?{urlencode({**times, **values})}")
 
 
+def file_log(path: Path) -> Log:
+    return HistoryRecorder(path, prefix="shoe/v1", days=400)
+
+
+@pytest.fixture(scope="module")
+def in_file(folder: Path) -> Log:
+    return file_log(folder / "history.db")
+
+
+@pytest.fixture(scope="module")
+def in_database(folder: Path, server: Server) -> Log:
+    from tests.display.log_database import copy_events, derive_all
+
+    log = copy_events(folder / "history.db", server, "shift_report")
+    derive_all(log)
+    return log
+
+
+@pytest.fixture(params=["in_file", "in_database"])
+def log(request: pytest.FixtureRequest) -> Log:
+    found: Log = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.mark.parametrize(("start", "end"), [(0, 20_000), (500, 2500), (1900, 4000)])
-def test_the_figures_are_those_of_the_journals(folder: Path, start: int, end: int) -> None:
+def test_the_figures_are_those_of_the_journals(
+    folder: Path, log: Log, start: int, end: int
+) -> None:
     period = Period(START + start * SECOND, START + end * SECOND, UTC)
     journals = read_shift([folder / f"{site}.db" for site in SITES], period)
-    log = read_shift_from_log(folder / "history.db", period)
+    found = read_shift_from_log(log, period)
 
     def compared(report: ShiftReport) -> list[object]:
         return [
@@ -104,23 +136,23 @@ def test_the_figures_are_those_of_the_journals(folder: Path, start: int, end: in
             for each in report.tables
         ]
 
-    assert compared(log) == compared(journals)
-    assert log.hours == journals.hours
-    assert [each.dealer for each in log.dealers] == [each.dealer for each in journals.dealers]
-    for ours, theirs in zip(log.tables, journals.tables, strict=True):
+    assert compared(found) == compared(journals)
+    assert found.hours == journals.hours
+    assert [each.dealer for each in found.dealers] == [each.dealer for each in journals.dealers]
+    for ours, theirs in zip(found.tables, journals.tables, strict=True):
         known, all_kinds = Counter(ours.figures.kinds), Counter(theirs.figures.kinds)
         if SITES[ours.site] is Mode.OPEN:
             # A copy too many may be one that was burned face down.
             assert set(all_kinds - known) <= {"duplicate_card"}
-        # What only staff knew is not in the log.
+        # What only staff knew is not in the found.
         assert known <= all_kinds
         lacking = theirs.figures.cards - ours.figures.cards
         assert 0 <= lacking <= all_kinds["excess_card"]
         assert ours.availability.working == pytest.approx(theirs.availability.working, abs=130)
-    assert log.not_included == ()
+    assert found.not_included == ()
 
 
-def test_tables_and_times_can_be_chosen(folder: Path, display: Display) -> None:
+def test_tables_and_times_can_be_chosen(log: Log, display: Display) -> None:
     both = json.loads(ask(display, format="json").body)
     one = json.loads(ask(display, format="json", table="casino-south.table-7").body)
     assert [each["site"] for each in both["tables"]] == list(SITES)
@@ -133,7 +165,7 @@ def test_tables_and_times_can_be_chosen(folder: Path, display: Display) -> None:
     answer = display.ask("/pit/report?format=json")
     assert answer.status == 200
     with pytest.raises(UserError, match="no such table"):
-        read_shift_from_log(folder / "history.db", Period(0, 1, UTC), ("table-9",))
+        read_shift_from_log(log, Period(0, 1, UTC), ("table-9",))
 
 
 @each_case(
@@ -161,7 +193,7 @@ def test_missing_events_are_told(folder: Path, tmp_path: Path) -> None:
         import_journal(store, folder / "casino-north.db", lambda *_: None)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE coverage SET last = last - 50")
-    report = read_shift_from_log(path, Period(START, START + 20_000 * SECOND, UTC))
+    report = read_shift_from_log(file_log(path), Period(START, START + 20_000 * SECOND, UTC))
     assert report.not_included == ("50 events of casino-north/table-7 that the log lacks",)
 
 
@@ -179,7 +211,7 @@ def test_events_of_an_earlier_journal_are_told(tmp_path: Path) -> None:
         events = import_journal(store, tmp_path / "new", lambda *_: None).events
     with contextlib.closing(sqlite3.connect(path)) as connection:
         earlier = connection.execute("SELECT count(*) FROM event").fetchone()[0] - events
-    report = read_shift_from_log(path, Period(START, START + 7200 * SECOND, UTC))
+    report = read_shift_from_log(file_log(path), Period(START, START + 7200 * SECOND, UTC))
     assert report.all.rounds.begun == 2
     assert report.not_included == (
         f"{earlier} events of casino-north/table-7 in a journal before its newest",
@@ -188,7 +220,9 @@ def test_events_of_an_earlier_journal_are_told(tmp_path: Path) -> None:
     assert {row["results_entered"] for row in csv.DictReader(shift_csv(report).splitlines())} == {
         ""
     }
-    later = read_shift_from_log(path, Period(START + 3600 * SECOND, START + 7200 * SECOND, UTC))
+    later = read_shift_from_log(
+        file_log(path), Period(START + 3600 * SECOND, START + 7200 * SECOND, UTC)
+    )
     assert later.not_included == ()
 
 

@@ -17,6 +17,7 @@ import psycopg
 
 PASSWORD = "for-tests"  # noqa: S105 - of a server that lives for a test
 _START_S = 60.0
+_ROLES = {"floor": "forward", "board": "log", "office": "reader", "staff": "staff"}
 
 
 def find_programs() -> Path | None:
@@ -115,13 +116,13 @@ class Server:
         return psycopg.connect(self.dsn(user, database), password=PASSWORD, autocommit=True)
 
     def make_database(self, schema: str, name: str = "shoe") -> None:
-        """Make a database with the schema, and the accounts floor, office and staff."""
+        """Make a database with the schema, and the accounts that have its roles."""
         with self.connect() as connection:
             connection.execute(f"CREATE DATABASE {name}")
         with self.connect(database=name) as connection:
             if schema:
                 connection.execute(schema)
-            for account, role in (("floor", "forward"), ("office", "reader"), ("staff", "staff")):
+            for account, role in _ROLES.items():
                 known = "SELECT 1 FROM pg_roles WHERE rolname = %s"
                 if connection.execute(known, (account,)).fetchone() is None:
                     connection.execute(f"CREATE ROLE {account} LOGIN PASSWORD '{PASSWORD}'")

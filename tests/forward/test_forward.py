@@ -245,7 +245,7 @@ def test_what_is_wrong_is_one_line(floor: Floor) -> None:
         dsn.replace(
             database, "postgres"
         ): "no schema of shoe-daemon: shoe-daemon forward --schema",
-        dsn.replace("floor", "office"): "needs the role shoe_forward",
+        dsn.replace("floor", "office"): "GRANT shoe_forward",
         "host=/nowhere": "No such file or directory",
         "host": 'missing "="',
         f"{dsn} password=x": "expected it in forward.password_file",

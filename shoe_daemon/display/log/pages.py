@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, tzinfo
@@ -35,13 +34,7 @@ from shoe_daemon.display.evidence import (
     parse_picture,
     round_archive,
 )
-from shoe_daemon.display.log.queries import (
-    Cursor,
-    LogReader,
-    SearchTimeoutError,
-    open_log,
-)
-from shoe_daemon.display.log.recorder import HistoryRecorder
+from shoe_daemon.display.log.queries import Cursor, LogReader
 from shoe_daemon.display.log.search import (
     KINDS,
     MARKS,
@@ -49,7 +42,7 @@ from shoe_daemon.display.log.search import (
     ParsedFilter,
     parse_filter,
 )
-from shoe_daemon.display.log.store import is_damage
+from shoe_daemon.display.log.sql import Log, SearchTimeoutError, UnreadableError
 from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.report.wording import csv_cell
 
@@ -89,7 +82,7 @@ class HistoryPages:
     The routes of the log.
 
     Args:
-        recorder: Fills the database; None if the display keeps none.
+        log: The log; None if the display keeps none.
         evidence: Folder with the pictures of all tables; None for no pictures.
         zone: The time zone of the pages; None for that of the computer.
         names: Returns the names of all known tables by their keys.
@@ -98,14 +91,14 @@ class HistoryPages:
 
     def __init__(
         self,
-        recorder: HistoryRecorder | None,
+        log: Log | None,
         evidence: Path | None,
         *,
         zone: tzinfo | None,
         names: Callable[[], dict[str, str]],
         page: Callable[[Request, str, dict[str, Any], int], Response],
     ) -> None:
-        self._recorder, self._zone, self._names, self._page = recorder, zone, names, page
+        self._log, self._zone, self._names, self._page = log, zone, names, page
         self._searches = asyncio.Semaphore(MAX_SEARCHES)
         self._checks = asyncio.Semaphore(1)
         self._files = None if evidence is None else EvidenceFiles(evidence)
@@ -113,7 +106,7 @@ class HistoryPages:
     def routes(self) -> list[Route]:
         """Return the routes."""
         return [
-            Route("/pit/log", self._log),
+            Route("/pit/log", self._list),
             Route("/pit/round/{table}/{shoe:int}/{round:int}", self._round),
             Route("/pit/round/{table}/{shoe:int}/{round:int}/everything.zip", self._everything),
             Route("/pit/round/{table}/{shoe:int}/{round:int}/{file}", self._file),
@@ -121,15 +114,15 @@ class HistoryPages:
 
     # The search.
 
-    async def _log(self, request: Request) -> Response:
+    async def _list(self, request: Request) -> Response:
         parsed = parse_filter(request.query_params, self._zone)
         kind = request.query_params.get("format", "")
-        if kind in FORMATS and self._recorder is not None:
+        if kind in FORMATS and self._log is not None:
             if parsed.errors:
                 return PlainTextResponse(f"Invalid: {', '.join(parsed.errors)}\n", 400)
             return self._export(request, parsed, kind)
         found: dict[str, Any] = {
-            "enabled": self._recorder is not None,
+            "enabled": self._log is not None,
             "view": parsed.view,
             "values": parsed.values,
             "errors": parsed.errors,
@@ -146,9 +139,9 @@ class HistoryPages:
         return self._page(request, "log", {"first": {"log": found}}, status)
 
     async def _answer(self, parsed: ParsedFilter) -> dict[str, Any]:
-        if self._recorder is None:
+        if self._log is None:
             return {}
-        status = self._recorder.status
+        status = self._log.status
         state = asdict(status) | {"moved_aside": self._local(status.moved_aside)}
         found = await self._search(lambda reader: self._first_answer(reader, parsed))
         return {"state": state, **(found if isinstance(found, dict) else {"failed": found})}
@@ -189,17 +182,14 @@ class HistoryPages:
             return await asyncio.to_thread(self._run, ask)
 
     def _run(self, ask: Callable[[LogReader], Any]) -> Any:  # noqa: ANN401
-        if self._recorder is None:
+        if self._log is None:
             return "not_readable"
-        moved_aside = self._recorder.status.moved_aside
         try:
-            with open_log(self._recorder.path) as reader:
-                return ask(reader)
+            with self._log.open() as database:
+                return ask(LogReader(database))
         except SearchTimeoutError:
             return "too_slow"
-        except sqlite3.Error as error:
-            if self._recorder.status.failure is None and is_damage(error):
-                self._recorder.report_damage(moved_aside)
+        except UnreadableError:
             return "not_readable"
 
     # Exports.
@@ -250,7 +240,7 @@ class HistoryPages:
     async def _find(self, request: Request) -> _FoundRound | str | None:
         """Return the round of an address, or why it is not known; None if there is none."""
         given = request.path_params
-        if self._recorder is None or not TABLE_NAME.fullmatch(given["table"]):
+        if self._log is None or not TABLE_NAME.fullmatch(given["table"]):
             return None
 
         def find(reader: LogReader) -> _FoundRound | None:

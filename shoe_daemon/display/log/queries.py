@@ -8,31 +8,23 @@ longer than its limit is ended.
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.display.log.store import (
+from shoe_daemon.display.log.derived import (
     ROUND_BITS,
     SEQ_BITS,
     SeqRange,
-    connect_read_only,
     event_id,
     round_id,
 )
+from shoe_daemon.display.log.sql import Database
 from shoe_daemon.display.log.summaries import CARD_NUMBERS, RoundMark, card_mask
-
-QUERY_LIMIT_S: Final = 2.0
-_PROGRESS_STEPS: Final = 10_000
-"""Steps of SQLite's machine between two looks at the clock."""
 
 _ROUND_MASK: Final = (1 << ROUND_BITS) - 1
 _SHOE_MASK: Final = (1 << (SEQ_BITS - ROUND_BITS)) - 1
@@ -48,14 +40,10 @@ _ROUND_COLUMNS: Final = (
     *("banker_total", "kind"),
 )
 _SELECT_ENTRY: Final = (
-    f"SELECT {', '.join(f'entry.{name}' for name in _ENTRY_COLUMNS)}, event.data"  # noqa: S608
-    " FROM entry LEFT JOIN event ON event.id = entry.source"
+    f"SELECT {', '.join(f'entry.{name}' for name in _ENTRY_COLUMNS)},"  # noqa: S608
+    " (SELECT event.data FROM event WHERE event.id = entry.source) FROM entry"
 )
 _SELECT_ROUND: Final = f"SELECT {', '.join(f'round.{name}' for name in _ROUND_COLUMNS)} FROM "  # noqa: S608
-
-
-class SearchTimeoutError(Exception):
-    """A search took longer than its limit."""
 
 
 class Cursor(NamedTuple):
@@ -138,10 +126,10 @@ class LogReader:
     Searches over one connection, for one thread.
 
     Args:
-        connection: See `connect_read_only`.
+        connection: The open log.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Database) -> None:
         self._db = connection
         self._tables: dict[str, list[int]] | None = None
 
@@ -230,7 +218,7 @@ class LogReader:
             # A shoe of a journal is a range of keys.
             if journals is not None:
                 search.among("journal.id", journals)
-            first = f"(journal.id << {SEQ_BITS}) | ({wanted.shoe:d} << {ROUND_BITS})"
+            first = f"(journal.id << {SEQ_BITS}) | {wanted.shoe << ROUND_BITS:d}"
             search.add(f"round.id BETWEEN ({first}) AND ({first} | {_ROUND_MASK})")
             return "journal CROSS JOIN round NOT INDEXED"
         if journals is not None:
@@ -255,7 +243,8 @@ class LogReader:
         self._add_copies(search, dict(others), "found.at", "found.round")
         search.equal("round.outcome", wanted.outcome)
         search.times("found.at", wanted)
-        source = "round_card AS found CROSS JOIN round ON round.id = found.round"
+        search.add("round.id = found.round")
+        source = "round_card AS found CROSS JOIN round"
         query = _SELECT_ROUND + source + search.page("found.at", "found.round", limit, cursor)
         return [self._round(row) for row in self._run(query, search.values)]
 
@@ -347,14 +336,7 @@ class LogReader:
         return tuple(chain.from_iterable(found)) or (-1,)
 
     def _run(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        until = time.monotonic() + QUERY_LIMIT_S
-        self._db.set_progress_handler(lambda: time.monotonic() > until, _PROGRESS_STEPS)
-        try:
-            return self._db.execute(query, values).fetchall()
-        except sqlite3.OperationalError as error:
-            if "interrupted" in str(error):
-                raise SearchTimeoutError from error
-            raise
+        return self._db.search(query, values)
 
     def _entry(self, row: tuple[Any, ...]) -> dict[str, Any]:
         *values, data = row
@@ -388,7 +370,7 @@ class LogReader:
         }
 
 
-def missing_ranges(connection: sqlite3.Connection, journal: int, head: int) -> list[SeqRange]:
+def missing_ranges(connection: Database, journal: int, head: int) -> list[SeqRange]:
     """Return the ranges of a journal that are not known to be complete, newest first."""
     query = "SELECT first, last FROM coverage WHERE journal = ? ORDER BY first DESC"
     missing, upper = [], head
@@ -401,20 +383,8 @@ def missing_ranges(connection: sqlite3.Connection, journal: int, head: int) -> l
     return missing
 
 
-def newest_journals(connection: sqlite3.Connection) -> list[tuple[int, str, str, int]]:
+def newest_journals(connection: Database) -> list[tuple[int, str, str, int]]:
     """Return number, site, table and head of the newest journal of every table."""
     query = "SELECT id, site, name, head FROM journal ORDER BY latest, id"
     found = {(row[1], row[2]): row for row in connection.execute(query)}
     return [found[key] for key in sorted(found)]
-
-
-@contextlib.contextmanager
-def open_log(path: Path) -> Iterator[LogReader]:
-    """
-    Open the log for some searches.
-
-    Raises:
-        sqlite3.Error: It cannot be opened, or is damaged.
-    """
-    with contextlib.closing(connect_read_only(path)) as connection:
-        yield LogReader(connection)

@@ -17,6 +17,7 @@ import sqlite3
 import threading
 import time
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -24,15 +25,14 @@ import msgspec
 import structlog
 from msgspec import Struct, field
 
+from shoe_daemon.display.log.derived import MAX_SEQ, SeqRange, event_id
 from shoe_daemon.display.log.queries import missing_ranges, newest_journals
+from shoe_daemon.display.log.sql import Database, LogStatus, UnreadableError
 from shoe_daemon.display.log.store import (
-    MAX_SEQ,
     NEW_JOURNAL_MARGIN,
     HistoryStore,
     ReceivedEvent,
-    SeqRange,
     connect_read_only,
-    event_id,
     is_damage,
     logged_event,
     move_aside,
@@ -80,21 +80,6 @@ OPERATOR: Final = "display"
 _DAY_US: Final = 86_400_000_000
 
 Mark = Literal["connected", "lost", "dropped", "stop"]
-
-
-class HistoryStatus(Struct):
-    """
-    State of the history, as the pages report it.
-
-    Attributes:
-        moved_aside: Time at which a damaged database was replaced; None if none was.
-        failure: Why nothing can be stored; None while it can.
-        refused: Why missing events cannot be requested; None if that is unknown.
-    """
-
-    moved_aside: int | None = None
-    failure: str | None = None
-    refused: str | None = None
 
 
 class _Covered(NamedTuple):
@@ -152,7 +137,7 @@ class HistoryRecorder:
     """
 
     def __init__(self, path: Path, *, prefix: str, days: int) -> None:
-        self.path, self.status = path, HistoryStatus()
+        self.path, self.status = path, LogStatus()
         self._prefix, self._days = prefix, days
         self._queue: deque[Message | _Covered | Mark] = deque()
         self._dropped = False
@@ -208,15 +193,21 @@ class HistoryRecorder:
         """Record that every public event of a range is stored."""
         self._append(_Covered(journal, covered))
 
-    def report_damage(self, moved_aside: int | None) -> None:
-        """
-        Have the database replaced: a reader found it damaged.
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Database]:
+        """Open the database for reading; see `Log`. A damaged one is replaced soon."""
+        moved_aside = self.status.moved_aside
+        try:
+            with contextlib.closing(connect_read_only(self.path)) as database:
+                yield database
+        except sqlite3.Error as error:
+            if self.status.failure is None and is_damage(error):
+                self._report_damage(moved_aside)
+            raise UnreadableError(str(error)) from error
 
-        Args:
-            moved_aside: `status.moved_aside` before the reader opened it; what has been replaced
-                since is not replaced again.
-        """
+    def _report_damage(self, moved_aside: int | None) -> None:
         with self._condition:
+            # What has been replaced since is not replaced again.
             if moved_aside == self.status.moved_aside:
                 self._damaged = True
                 self._condition.notify()
@@ -419,12 +410,10 @@ class HistoryRequests:
 
     def _run(self) -> None:
         while not self._stopping.wait(REQUEST_INTERVAL_S):
-            moved_aside = self._recorder.status.moved_aside
             try:
                 self._request_missing()
-            except sqlite3.Error as error:
-                if is_damage(error):
-                    self._recorder.report_damage(moved_aside)
+            except UnreadableError:
+                continue  # the pages report it
             except Exception as error:  # noqa: BLE001 - no error may end the thread
                 if self._may_log("history_request_failed", time.monotonic()):
                     _log.error("history_request_failed", exc_info=error)
@@ -435,7 +424,7 @@ class HistoryRequests:
         for journal in self._recorder.take_live():
             # The table is back: what failed before may succeed now.
             self._retry_delays.pop(journal, None)
-        with contextlib.closing(connect_read_only(self._recorder.path)) as connection:
+        with self._recorder.open() as connection:
             for journal, site, table, head in newest_journals(connection):
                 if time.monotonic() < self._retry_delays[journal].retry_at:
                     continue
@@ -446,7 +435,7 @@ class HistoryRequests:
                     newest = _Missing(journal, site, table, missing[0])
                     self._request(connection, newest)
 
-    def _request(self, connection: sqlite3.Connection, missing: _Missing) -> None:
+    def _request(self, connection: Database, missing: _Missing) -> None:
         delay = self._retry_delays[missing.journal]
         first = max(missing.range.first, missing.range.last - REPLAYED_EVENTS + 1)
         try:
@@ -486,9 +475,7 @@ class HistoryRequests:
             raise UserError("the table's daemon is too old: its replies count no public events")
         return reply
 
-    def _await(
-        self, connection: sqlite3.Connection, journal: int, covered: SeqRange, expected: int
-    ) -> None:
+    def _await(self, connection: Database, journal: int, covered: SeqRange, expected: int) -> None:
         """
         Wait until so many events of a range are stored.
 

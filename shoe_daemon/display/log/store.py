@@ -3,8 +3,7 @@ The display's log of all events, in an SQLite database of its own.
 
 It stores what the display received, and can be rebuilt from the tables (the order `replay`) or
 from their journals: losing it loses nothing. One process or thread writes, any number read. What
-the log page searches is derived from the events of a batch in the same transaction; it depends on
-the set of events alone, so events may arrive in any order and any number of times.
+the pages search is derived from the events of a batch in the same transaction.
 """
 
 from __future__ import annotations
@@ -12,38 +11,30 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import asdict, astuple
 
-from shoe_daemon.display.log.summaries import (
-    CARD_NUMBERS,
-    DECISIONS,
-    IRREGULARITY,
-    LogEntry,
-    LoggedEvent,
-    RoundSummary,
-    card_mask,
-    summarise_decision,
-    summarise_irregularity,
-    summarise_round,
+from shoe_daemon.display.log.derived import (
+    MAX_SEQ,
+    ROUND_BITS,
+    SCHEMA,
+    SEQ_BITS,
+    SHOE_BITS,
+    Derivation,
+    SeqRange,
+    delete_cards,
+    event_id,
+    keys_of,
 )
+from shoe_daemon.display.log.sql import Sqlite
+from shoe_daemon.display.log.summaries import IRREGULARITY, LoggedEvent
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.report.cards import CausedEvent, received
-from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds, to_microseconds
+from shoe_daemon.table import to_microseconds
 
 SCHEMA_VERSION: Final = 1
-SEQ_BITS: Final = 40
-MAX_SEQ: Final = (1 << SEQ_BITS) - 1
-ROUND_BITS: Final = 16
-SHOE_BITS: Final = 24
-"""A journal's number, a shoe and a round together are one whole number of 63 bits."""
-
 MAX_JOURNALS: Final = (1 << (63 - SEQ_BITS)) - 1
 BUSY_TIMEOUT_S: Final = 30.0
 NEW_JOURNAL_MARGIN: Final = 1000
@@ -53,7 +44,7 @@ DAMAGED_SUFFIX: Final = ".damaged"
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
-_SCHEMA: Final = f"""
+_SCHEMA: Final = """
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY, site TEXT NOT NULL, name TEXT NOT NULL,
     head INTEGER NOT NULL DEFAULT 0, latest INTEGER NOT NULL DEFAULT 0
@@ -69,43 +60,9 @@ CREATE TABLE event (
 );
 CREATE INDEX event_of_round ON event (round) WHERE round IS NOT NULL;
 CREATE INDEX event_of_irregularity ON event (ref) WHERE ref IS NOT NULL;
-CREATE TABLE duty (id INTEGER PRIMARY KEY, dealer TEXT);
-CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, journal INTEGER NOT NULL, at INTEGER NOT NULL, shoe INTEGER,
-    round INTEGER, kind TEXT NOT NULL, severity INTEGER NOT NULL, source INTEGER NOT NULL,
-    closed INTEGER, action TEXT, operator TEXT, dealer TEXT, reason TEXT, authority TEXT,
-    section TEXT, verified INTEGER
-);
-CREATE INDEX entry_at ON entry (at, id);
-CREATE INDEX entry_journal ON entry (journal, at, id);
-CREATE INDEX entry_kind ON entry (kind, at, id);
-CREATE INDEX entry_severity ON entry (severity, at, id);
-CREATE INDEX entry_operator ON entry (operator, at, id) WHERE operator IS NOT NULL;
-CREATE INDEX entry_dealer ON entry (dealer, at, id) WHERE dealer IS NOT NULL;
-CREATE INDEX entry_open ON entry (at, id) WHERE closed IS NULL;
-CREATE TABLE round (
-    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, ended INTEGER, number INTEGER NOT NULL,
-    outcome TEXT, marks INTEGER NOT NULL, player TEXT NOT NULL, banker TEXT NOT NULL,
-    player_total INTEGER, banker_total INTEGER, kind TEXT NOT NULL, mask INTEGER NOT NULL
-);
-CREATE INDEX round_at ON round (at, id, outcome);
-CREATE INDEX round_journal ON round (id >> {SEQ_BITS}, at, id, outcome, mask);
-CREATE INDEX round_number ON round (number, at, id);
-CREATE INDEX round_marked ON round (at, id, marks) WHERE marks > 0;
-CREATE TABLE round_card (
-    card INTEGER NOT NULL, at INTEGER NOT NULL, round INTEGER NOT NULL, mask INTEGER NOT NULL,
-    copies INTEGER NOT NULL, PRIMARY KEY (card, at, round)
-) WITHOUT ROWID;
-PRAGMA user_version = {SCHEMA_VERSION};
 """
 
-INSERT_ENTRY: Final = (
-    "INSERT OR REPLACE INTO entry VALUES (:id, :journal, :at, :shoe, :round, :kind, :severity,"
-    " :source, :closed, :action, :operator, :dealer, :reason, :authority, :section, :verified)"
-)
-INSERT_ROUND: Final = "INSERT OR REPLACE INTO round VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-_OBJECTS: Final = _SCHEMA.count("CREATE ")
+_OBJECTS: Final = (_SCHEMA + SCHEMA).count("CREATE ")
 """Tables and indexes; none of them has an index of its own making."""
 
 
@@ -145,31 +102,12 @@ def logged_event(event: Envelope) -> LoggedEvent:
     return LoggedEvent(event.seq, at, event.shoe, event.round, event.type, event.data)
 
 
-class SeqRange(NamedTuple):
-    """Numbers of events, both ends included."""
+class _Changes:
+    """What follows from a batch, and the time of each journal's last event."""
 
-    first: int
-    last: int
-
-
-class _Changes(Struct):
-    """Keys to derive again after a batch, and the time of each journal's last event."""
-
-    rounds: set[int] = set()
-    irregularities: set[int] = set()
-    decisions: dict[int, LoggedEvent] = {}
-    duties: set[int] = set()
-    latest: dict[int, int] = {}
-
-
-def event_id(journal: int, seq: int) -> int:
-    """Return the key of an event."""
-    return journal << SEQ_BITS | seq
-
-
-def round_id(journal: int, shoe: int, number: int) -> int:
-    """Return the key of a round."""
-    return journal << SEQ_BITS | shoe << ROUND_BITS | number
+    def __init__(self, database: Sqlite) -> None:
+        self.derivation = Derivation(database)
+        self.latest: dict[int, int] = {}
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -179,30 +117,6 @@ def is_damage(error: sqlite3.Error) -> bool:
         not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError)
         or text.startswith(("no such table", "no such column", "malformed"))
     )
-
-
-def round_row(key: int, summary: RoundSummary) -> tuple[Any, ...]:
-    """Return the row of a round."""
-    at, ended, *others = astuple(summary)
-    return key, at, ended, key & ((1 << ROUND_BITS) - 1), *others, card_mask(summary.cards)
-
-
-def entry_row(key: int, entry: LogEntry, dealer: str | None) -> dict[str, Any]:
-    """Return the values of `INSERT_ENTRY`."""
-    journal, number = key >> SEQ_BITS, None
-    if entry.shoe is not None and entry.round is not None:
-        number = round_id(journal, entry.shoe, entry.round)
-    others = {"id": key, "journal": journal, "round": number, "dealer": dealer}
-    return {**asdict(entry), **others, "source": event_id(journal, entry.source)}
-
-
-def card_rows(key: int, summary: RoundSummary) -> list[tuple[int, int, int, int, int]]:
-    """Return the rows by which a round is found by its cards."""
-    mask = card_mask(summary.cards)
-    return [
-        (CARD_NUMBERS[card], summary.at, key, mask, copies)
-        for card, copies in Counter(summary.cards).items()
-    ]
 
 
 def move_aside(path: Path) -> Path:
@@ -219,7 +133,7 @@ def move_aside(path: Path) -> Path:
     return target
 
 
-def connect_read_only(path: Path) -> sqlite3.Connection:
+def connect_read_only(path: Path) -> Sqlite:
     """
     Open the database for reading, for one thread at a time.
 
@@ -232,6 +146,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         timeout=BUSY_TIMEOUT_S,
         isolation_level=None,
         check_same_thread=False,
+        factory=Sqlite,
     )
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
@@ -261,7 +176,11 @@ class HistoryStore:
         try:
             with contextlib.ExitStack() as failing:
                 self._db = sqlite3.connect(
-                    path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+                    path,
+                    timeout=BUSY_TIMEOUT_S,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    factory=Sqlite,
                 )
                 failing.callback(self._db.close)
                 self._prepare()
@@ -281,8 +200,9 @@ class HistoryStore:
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             objects = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if (version, objects) == (0, 0):
-                for statement in _SCHEMA.split(";"):
+                for statement in (_SCHEMA + SCHEMA).split(";"):
                     self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             elif (version, objects) != (SCHEMA_VERSION, _OBJECTS):
                 raise sqlite3.DatabaseError(f"schema version {version}; expected {SCHEMA_VERSION}")
 
@@ -364,9 +284,9 @@ class HistoryStore:
             heads: Journals, and the number of the last event of which is known.
         """
         with self._transaction():
-            changes = _Changes()
+            changes = _Changes(self._db)
             added = sum(self._add_event(each, changes) for each in events)
-            self._derive(changes)
+            self._write(changes)
             for journal, covered_range in covered:
                 self._cover(journal, covered_range)
             for journal, head in heads:
@@ -378,9 +298,9 @@ class HistoryStore:
     ) -> int:
         """Store a batch of one journal, which has no other public events in that range."""
         with self._transaction():
-            changes = _Changes()
+            changes = _Changes(self._db)
             added = sum(self._insert(journal, each, changes) for each in events)
-            self._derive(changes)
+            self._write(changes)
             self._cover(journal, covered)
             self._set_head(journal, covered.last)
         return added
@@ -397,82 +317,22 @@ class HistoryStore:
         return self._insert(journal, event, changes)
 
     def _insert(self, journal: int, event: LoggedEvent, changes: _Changes) -> bool:
-        key, data = event_id(journal, event.seq), event.data
-        round_key = ref = None
-        if event.shoe is not None and event.round is not None:
-            round_key = round_id(journal, event.shoe, event.round)
-        if event.type in IRREGULARITY:
-            ref = event_id(journal, data["id"])
-        values = (key, event.at, event.shoe, round_key, ref, event.type, _encode(data).decode())
+        keys = keys_of(journal, event)
+        key, number, ref = keys
+        data = _encode(event.data).decode()
+        values = (key, event.at, event.shoe, number, ref, event.type, data)
         cursor = self._db.execute("INSERT OR IGNORE INTO event VALUES (?,?,?,?,?,?,?)", values)
         if cursor.rowcount == 0:
             return False
         changes.latest[journal] = max(event.at, changes.latest.get(journal, 0))
-        if round_key is not None:
-            changes.rounds.add(round_key)
-        if ref is not None:
-            changes.irregularities.add(ref)
-        if event.type in DECISIONS:
-            changes.decisions[key] = event
-        if event.type == "dealer_changed":
-            self._db.execute("INSERT OR REPLACE INTO duty VALUES (?, ?)", (key, data["dealer"]))
-            changes.duties.add(key)
+        changes.derivation.note(keys, event)
         return True
 
-    def _derive(self, changes: _Changes) -> None:
-        for key in changes.rounds:
-            self._derive_round(key)
-        for key in changes.irregularities:
-            entry = summarise_irregularity(self._events("ref", key))
-            if entry is not None:
-                self._put_entry(key, entry)
-        for key, event in changes.decisions.items():
-            self._put_entry(key, summarise_decision(event))
-        for key in changes.duties:
-            self._put_dealer(key)
+    def _write(self, changes: _Changes) -> None:
+        changes.derivation.write()
         self._db.executemany(
             "UPDATE journal SET latest = max(latest, ?) WHERE id = ?",
             [(latest, journal) for journal, latest in changes.latest.items()],
-        )
-
-    def _events(self, column: str, key: int) -> Iterator[CausedEvent]:
-        query = f"SELECT id, at, shoe, round, type, data FROM event WHERE {column} = ?"  # noqa: S608 - our own name
-        return stored_events(self._db.execute(query, (key,)))
-
-    def _derive_round(self, key: int) -> None:
-        summary = summarise_round(self._events("round", key))
-        if summary is None:
-            return
-        before = self._db.execute("SELECT at, player, banker FROM round WHERE id = ?", (key,))
-        row = before.fetchone()
-        if row is not None and row != (summary.at, summary.player, summary.banker):
-            self._delete_cards(key, *row)
-        self._db.execute(INSERT_ROUND, round_row(key, summary))
-        self._db.executemany(
-            "INSERT OR IGNORE INTO round_card VALUES (?, ?, ?, ?, ?)", card_rows(key, summary)
-        )
-
-    def _delete_cards(self, key: int, at: int, player: str, banker: str) -> None:
-        old = RoundSummary(at, player=player, banker=banker)
-        self._db.executemany(
-            "DELETE FROM round_card WHERE card = ? AND at = ? AND round = ?",
-            [(CARD_NUMBERS[card], at, key) for card in set(old.cards)],
-        )
-
-    def _put_entry(self, key: int, entry: LogEntry) -> None:
-        query = "SELECT dealer FROM duty WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
-        duty = self._db.execute(query, (event_id(key >> SEQ_BITS, 0), key)).fetchone()
-        self._db.execute(INSERT_ENTRY, entry_row(key, entry, duty and duty[0]))
-
-    def _put_dealer(self, key: int) -> None:
-        """Set the dealer of the entries up to the next change of dealers."""
-        end = event_id((key >> SEQ_BITS) + 1, 0)
-        query = "SELECT min(id) FROM duty WHERE id > ? AND id < ?"
-        following = self._db.execute(query, (key, end)).fetchone()[0] or end
-        self._db.execute(
-            "UPDATE entry SET dealer = (SELECT dealer FROM duty WHERE duty.id = ?)"
-            " WHERE id > ? AND id < ?",
-            (key, key, following),
         )
 
     # Completeness.
@@ -523,29 +383,11 @@ class HistoryStore:
             query = "SELECT id, at, player, banker FROM round WHERE at < ? ORDER BY at LIMIT ?"
             rounds = self._db.execute(query, (before, limit)).fetchall()
             for row in rounds:
-                self._delete_cards(*row)
+                delete_cards(self._db, *row)
             delete = "DELETE FROM round WHERE id = ?"
             self._db.executemany(delete, [(row[0],) for row in rounds])
             self._db.execute("DELETE FROM entry WHERE at < ?", (before,))
         return more or len(rounds) == limit
-
-
-def stored_events(rows: Iterable[tuple[Any, ...]]) -> Iterator[CausedEvent]:
-    """
-    Yield stored events; those of another version of the program are left out.
-
-    Args:
-        rows: Key, time, shoe, key of the round, type and data of each.
-    """
-    for key, at, shoe, round_key, kind, data in rows:
-        try:
-            found = EVENT_DECODERS[kind].decode(data)
-        except (KeyError, msgspec.DecodeError):
-            continue
-        number = None if round_key is None else round_key & ((1 << ROUND_BITS) - 1)
-        moment = from_microseconds(at)
-        event = Event(moment, found, number, "", key & MAX_SEQ, shoe, "", "", kind)
-        yield received(event, at)
 
 
 def now_us() -> int:
