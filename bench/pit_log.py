@@ -3,7 +3,8 @@ Searches in the pit's log over a simulated year of many tables: p50 and p95 of e
 
 `python -m bench.pit_log [--tables 60] [--days 365] [--shoes 0.42] [--repeat 200] [--file PATH]`
 makes the database (12 million events by default, some gigabytes) and measures searches with values
-that are in it, at random times. An existing `--file` is measured as it is.
+that are in it, at random times. An existing `--file` is measured as it is. `--postgres` copies the
+events to a PostgreSQL, measures how fast the log is derived there, and searches that instead.
 
 The shoes are simulated, with irregularities and decisions, and dealt again at other times and
 tables: the numbers of rows count, not the cards.
@@ -19,7 +20,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -42,7 +43,9 @@ from shoe_daemon.display.log.derived import (
     round_row,
     stored_events,
 )
+from shoe_daemon.display.log.postgres import PostgresLog, derive
 from shoe_daemon.display.log.queries import LogFilter, LogReader
+from shoe_daemon.display.log.sql import Database
 from shoe_daemon.display.log.store import HistoryStore, connect_read_only
 from shoe_daemon.display.log.summaries import (
     DECISIONS,
@@ -54,6 +57,7 @@ from shoe_daemon.display.log.summaries import (
     summarise_irregularity,
     summarise_round,
 )
+from shoe_daemon.forward.database import schema
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.report.cards import CausedEvent
@@ -67,6 +71,7 @@ from shoe_daemon.table import (
 )
 from shoe_daemon.table.observations import Command, Session
 from shoe_daemon.table.times import from_microseconds
+from tests.fakes.postgres import PASSWORD, temporary_server
 
 DAY_US: Final = 86_400_000_000
 START_US: Final = 1_764_547_200_000_000
@@ -162,7 +167,7 @@ class _Rows(NamedTuple):
     events: list[tuple[Any, ...]]
     rounds: list[tuple[Any, ...]]
     cards: list[tuple[Any, ...]]
-    entries: list[dict[str, Any]]
+    entries: list[tuple[Any, ...]]
     duties: list[tuple[Any, ...]]
 
 
@@ -387,26 +392,45 @@ ROUND_SEARCHES: Final[dict[str, Search]] = {
 }
 
 
+Open = Callable[[], AbstractContextManager[Database]]
+
+
+def opened_file(path: Path) -> Open:
+    return lambda: closing(connect_read_only(path))
+
+
 @contextmanager
-def open_log(path: Path) -> Iterator[LogReader]:
-    with closing(connect_read_only(path)) as database:
-        yield LogReader(database)
+def postgres(path: Path) -> Iterator[Open]:
+    """A PostgreSQL with the same events, from which the log is derived."""
+    with temporary_server() as server:
+        server.make_database(schema())
+        began = time.monotonic()
+        server.copy_log(path)
+        print(f"copied to PostgreSQL in {time.monotonic() - began:.0f} s", flush=True)
+        log = PostgresLog(server.dsn("board"), lambda: PASSWORD)
+        began = time.monotonic()
+        with log.open() as database:
+            events = database.behind()
+            while derive(database):
+                pass
+        took = time.monotonic() - began
+        print(f"derived in {took:.0f} s: {events / took:,.0f} events/s", flush=True)
+        with server.connect(database="shoe") as owner:
+            owner.execute("VACUUM ANALYZE")
+        yield log.open
 
 
-def measure(path: Path, repeat: int) -> Iterator[str]:
+def measure(open_log: Open, repeat: int) -> Iterator[str]:
     """Yield a line for each filter: p50, p95 and the range in milliseconds."""
     chance = random.Random(2)
-    with open_log(path) as reader:
-        db = sqlite3.connect(path)
-        span = db.execute("SELECT min(at), max(at) FROM round").fetchone()
-        events, rounds, entries = db.execute(
+    with open_log() as database:
+        span = database.execute("SELECT min(at), max(at) FROM round").fetchone()
+        events, rounds, entries = database.execute(
             "SELECT (SELECT count(*) FROM event), (SELECT count(*) FROM round),"
             " (SELECT count(*) FROM entry)"
         ).fetchone()
-        db.close()
-        size = path.stat().st_size / 1e9
-        yield f"{events:,} events, {rounds:,} rounds, {entries:,} entries; {size:.2f} GB"
-        values = sample(reader, chance, span)
+        yield f"{events:,} events, {rounds:,} rounds, {entries:,} entries"
+        values = sample(LogReader(database), chance, span)
     everything: list[float] = []
     slowest = 0.0
     for title, searches in (("entries", ENTRY_SEARCHES), ("rounds", ROUND_SEARCHES)):
@@ -415,7 +439,8 @@ def measure(path: Path, repeat: int) -> Iterator[str]:
             for _ in range(repeat):
                 wanted = search(chance, values)
                 began = time.perf_counter()
-                with open_log(path) as reader:
+                with open_log() as database:
+                    reader = LogReader(database)
                     (reader.entries if title == "entries" else reader.rounds)(wanted, PAGE)
                 times.append((time.perf_counter() - began) * 1000)
             everything += times
@@ -425,8 +450,8 @@ def measure(path: Path, repeat: int) -> Iterator[str]:
     for _ in range(repeat):
         found = chance.choice(values.rounds)
         began = time.perf_counter()
-        with open_log(path) as reader:
-            reader.round(found["table"], found["shoe"], found["round"])
+        with open_log() as database:
+            LogReader(database).round(found["table"], found["shoe"], found["round"])
         times.append((time.perf_counter() - began) * 1000)
     yield f"{'round':8} {'all of one round':32} {_figures(times)}"
     yield f"{'all':8} {'':32} {_figures(everything)}"
@@ -454,6 +479,7 @@ def main() -> None:
     parser.add_argument("--shoes", type=float, default=0.42, help="shoes a day and table")
     parser.add_argument("--repeat", type=int, default=200)
     parser.add_argument("--file", type=Path)
+    parser.add_argument("--postgres", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pit-log-") as folder:
         path = options.file or Path(folder) / "history.db"
@@ -461,8 +487,9 @@ def main() -> None:
             began = time.monotonic()
             build(path, options.tables, options.days, options.shoes)
             print(f"built in {time.monotonic() - began:.0f} s", flush=True)
-        for line in measure(path, options.repeat):
-            print(line, flush=True)
+        with postgres(path) if options.postgres else nullcontext(opened_file(path)) as opener:
+            for line in measure(opener, options.repeat):
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "shoe_daemon.notify.metrics",
         "shoe_daemon.forward.metrics",
     ),
-    "psycopg": ("shoe_daemon.config.table", "shoe_daemon.forward.database"),
+    "psycopg": (
+        "shoe_daemon.display.log.postgres",
+        "shoe_daemon.forward.database",
+        "shoe_daemon.postgres",
+    ),
     "apprise": ("shoe_daemon.notify.senders",),
     "gpiod": ("drivers.gpio_line", "shoe_daemon.lamps.outputs"),
     "cryptography": (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +16,7 @@ DERIVED = ("duty", "entry", "round", "round_card")
 def copy_events(path: Path, server: Server, name: str) -> PostgresLog:
     """Make a database with the events of a file, as `shoe-daemon forward` copies them."""
     server.make_database(schema(), name)
-    with closing(sqlite3.connect(path)) as log, server.connect(database=name) as target:
-        moment = "timestamptz 'epoch' + %s * interval '1 microsecond'"
-        for id_, site, table, head, latest in log.execute("SELECT * FROM journal ORDER BY id"):
-            target.execute(
-                "INSERT INTO shoe.journal (id, site, table_id, created, seq, at)"  # noqa: S608
-                f" OVERRIDING SYSTEM VALUE VALUES (%s, %s, %s, {moment}, %s, {moment})",  # noqa: RUF100, S608
-                (id_, site, table, id_, head, latest),
-            )
-        events = log.execute(
-            "SELECT id >> 40, id & (1 << 40) - 1, at, shoe, round & 65535, type, data FROM event"
-        ).fetchall()
-        for at in {row[2] for row in events}:
-            target.execute(f"SELECT shoe.add_month({moment})", (at,))
-        with target.cursor() as cursor:
-            cursor.executemany(
-                f"INSERT INTO shoe.event VALUES (%s, %s, {moment}, %s, %s, %s, %s)",  # noqa: S608
-                events,
-            )
+    server.copy_log(path, name)
     return PostgresLog(server.dsn("board", name), lambda: PASSWORD)
 
 

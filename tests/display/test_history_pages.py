@@ -26,8 +26,9 @@ import pytest
 from drivers.simulators.angel_eye import Mode
 from drivers.simulators.shoe import Fault
 from shoe_daemon.cli.display import import_journal
+from shoe_daemon.display.log.derived import SeqRange
 from shoe_daemon.display.log.search import parse_filter
-from shoe_daemon.display.log.store import HistoryStore, ReceivedEvent, SeqRange
+from shoe_daemon.display.log.store import HistoryStore, ReceivedEvent
 from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.table import to_microseconds
 from shoe_daemon.web import CONTENT_SECURITY_POLICY

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe_daemon.cli import main
+from shoe_daemon.display.log.derived import SeqRange
 from shoe_daemon.display.log.queries import missing_ranges
 from shoe_daemon.display.log.store import (
     HistoryStore,
     ReceivedEvent,
-    SeqRange,
     connect_read_only,
     is_damage,
     logged_event,

@@ -11,6 +11,7 @@ from shoe_daemon.display.log import postgres
 from shoe_daemon.display.log.recorder import HistoryRecorder
 from shoe_daemon.display.log.sql import UnreadableError
 from shoe_daemon.display.log.store import HistoryStore
+from shoe_daemon.postgres import DatabaseError
 from tests.brokers import wait_for
 from tests.display.log_database import content, copy_events, derive_all
 from tests.display.test_history_store import played, received
@@ -98,5 +99,5 @@ def test_a_display_may_only_read_events(server: Server, tmp_path: Path) -> None:
             "DELETE FROM shoe.event",
             "UPDATE shoe.journal SET seq = 0",
         ):
-            with pytest.raises(postgres.DatabaseError, match="permission denied"):
+            with pytest.raises(DatabaseError, match="permission denied"):
                 database.execute(statement)

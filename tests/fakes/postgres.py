@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +130,30 @@ class Server:
                     connection.execute(f"CREATE ROLE {account} LOGIN PASSWORD '{PASSWORD}'")
                 if schema:
                     connection.execute(f"GRANT shoe_{role} TO {account}")
+
+    def copy_log(self, path: Path, name: str = "shoe") -> None:
+        """Copy the events of a display's log in a file to a database with the schema."""
+        with closing(sqlite3.connect(path)) as log, self.connect(database=name) as target:
+            months = "strftime('%Y-%m-01T00:00Z', at / 1000000, 'unixepoch')"
+            for month in log.execute(f"SELECT DISTINCT {months} FROM event"):  # noqa: S608 - our own
+                target.execute("SELECT shoe.add_month(%s)", month)
+            insert = (
+                "INSERT INTO shoe.journal (id, site, table_id, created, seq, at)"
+                " OVERRIDING SYSTEM VALUE VALUES (%s, %s, %s, %s, %s, %s)"
+            )
+            for id_, *names, head, latest in log.execute("SELECT * FROM journal ORDER BY id"):
+                target.execute(insert, (id_, *names, _moment(id_), head, _moment(latest)))
+            query = (
+                "SELECT id >> 40, id & (1 << 40) - 1, at, shoe, round & 65535, type, data"
+                " FROM event ORDER BY id"
+            )
+            with target.cursor() as cursor, cursor.copy("COPY shoe.event FROM STDIN") as copy:
+                for journal, seq, at, *others in log.execute(query):
+                    copy.write_row((journal, seq, _moment(at), *others))
+
+
+def _moment(at: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
 
 
 @contextmanager

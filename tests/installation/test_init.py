@@ -24,7 +24,7 @@ from drivers.simulators.simulator import Pace, find_simulator, play
 from shoe_daemon.cli.init import command
 from shoe_daemon.cli.samples import sample_files
 from shoe_daemon.config.table import load_config
-from shoe_daemon.display.config import load_display
+from shoe_daemon.display.config import LogFile, load_display
 from shoe_daemon.install.answers import Answers
 from shoe_daemon.install.changes import prepare
 from shoe_daemon.install.files import Record, can_encrypt
@@ -118,7 +118,8 @@ def test_the_display_has_an_account_for_each_task(installed: Installed) -> None:
     assert setup.operators.names() == ["Maria"]
     assert setup.commanding.username == "pit"
     assert setup.history is not None
-    assert setup.history.mqtt.username == "pit-log"
+    assert isinstance(setup.history.log, LogFile)
+    assert setup.history.log.mqtt.username == "pit-log"
     # The pit may read whether notifications arrive.
     assert setup.config.mqtt.username == "pit-display"
     rights = (installed.root / "etc/mosquitto/shoe.acl").read_text()

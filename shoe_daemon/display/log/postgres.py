@@ -183,7 +183,7 @@ def derive(database: Postgres) -> bool:
             derivation = Derivation(database)
             rows = database.execute(_EVENTS, (event_id(journal, 0), first, last, PAGE)).fetchall()
             for row in rows:
-                event = LoggedEvent(*row[:-1], _decode(row[-1]))
+                event = LoggedEvent._make([*row[:-1], _decode(row[-1])])
                 derivation.note(keys_of(journal, event), event)
             derivation.write()
             is_full = len(rows) == PAGE
