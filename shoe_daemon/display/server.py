@@ -32,12 +32,16 @@ from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.inbox import now_rfc3339
 from shoe_daemon.floor.messages import topic_filters
+from shoe_daemon.floor.table import Moment
 from shoe_daemon.mqtt.settings import Timeouts
 from shoe_daemon.process import notify_systemd
 
 _log = structlog.get_logger(__name__)
 
 TIMER_INTERVAL_S: Final = 1.0
+COPIES_INTERVAL: Final = 10
+"""Timer ticks between two looks at how far the database is behind."""
+
 SWEEP_INTERVAL: Final = 15
 """Timer ticks between two checks for connections without a request."""
 
@@ -79,9 +83,9 @@ class Display:
             staff_alerts=staff_alerts,
             notifier_status=notifier_status,
         )
-        log, recorder, self._log_threads = _open_log(setup)
+        self._log, recorder, self._log_threads = _open_log(setup)
         self._feed = Feed(mqtt, filters, self._wake_loop, timeouts=timeouts, recorder=recorder)
-        self._http_app = HttpApp(setup, self.streams, log)
+        self._http_app = HttpApp(setup, self.streams, self._log)
         self._servers: dict[str, _Server] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -194,6 +198,9 @@ class Display:
                 hint = "the broker has no retained messages of these tables"
                 some = removed[:MAX_LOGGED_TABLES]
                 _log.warning("tables_removed", count=len(removed), tables=some, hint=hint)
+            copied = None if self._log is None else self._log.copied
+            if copied is not None and tick % COPIES_INTERVAL == 0:
+                changes += self.tables.compare_copies(copied, Moment(now, now_rfc3339()))
             self.streams.publish(changes)
             self.streams.publish_delayed()
             if tick % SWEEP_INTERVAL == 0:

@@ -109,6 +109,7 @@ class JsonViews:
         return _encode(
             {
                 "broker": self._tables.link,
+                "copies": self._tables.late_copies[:MAX_NOTIFIER_FAULTS],
                 "faults": {"total": faults.total, "last": list(faults.last)},
                 "notifications": self._tables.notifier_faults[:MAX_NOTIFIER_FAULTS],
                 "order": self.order(),

@@ -7,9 +7,10 @@ document stays. Everything that can grow has a limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from shoe_daemon.floor.copies import Copies, LateCopy
 from shoe_daemon.floor.messages import (
     Document,
     InvalidMessage,
@@ -84,6 +85,7 @@ class Floor:
         prefix: First levels of every topic.
         staff_alerts: Alerts for staff only are accepted.
         notifier_faults: Why people are not notified; empty unless `notifier_status` is set.
+        late_copies: Tables that the back office's database is behind.
 
     Args:
         notifier_status: Accept what notifiers tell of themselves.
@@ -107,6 +109,8 @@ class Floor:
         self._notifier_status, self._site = notifier_status, site
         self._notifiers: dict[str, Notifier] = {}
         self.notifier_faults: list[NotifierFault] = []
+        self._copies = Copies()
+        self.late_copies: list[LateCopy] = []
         self.link = Link()
         self.faults = FaultLog()
         self._stale_after = stale_after
@@ -355,6 +359,14 @@ class Floor:
                 if stale_at(table.contact, self._stale_after) > now:
                     self._schedule_stale(table)
         return changes + self._update_notifier_faults(now)
+
+    def compare_copies(self, copied: Mapping[str, int], moment: Moment) -> list[Change]:
+        """Compare the tables with the last copied event of each, by keys."""
+        late = self._copies.late(self, copied, moment)
+        if late == self.late_copies:
+            return []
+        self.late_copies = late
+        return [Change(None, "pit")]
 
     def expire_missing(self, known_tables: frozenset[str], now: float) -> None:
         """Remove all tables but the known ones, unless they publish within half a minute."""

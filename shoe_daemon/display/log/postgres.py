@@ -52,6 +52,7 @@ _PROGRESS: Final = (
     "INSERT INTO progress (journal, seq) VALUES (?, ?)"
     " ON CONFLICT (journal) DO UPDATE SET seq = excluded.seq"
 )
+_COPIED: Final = "SELECT site || '.' || name, head FROM journal ORDER BY latest, id"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -110,6 +111,9 @@ class PostgresLog:
     """
     The log, and the thread that derives, from `start` to `stop`.
 
+    Attributes:
+        copied: The last copied event of each table, by keys; None before the first look.
+
     Args:
         database: A connection string of libpq.
         password: Reads the password of the account; returns None for an account without.
@@ -117,6 +121,7 @@ class PostgresLog:
 
     def __init__(self, database: str, password: Callable[[], str | None]) -> None:
         self.status = LogStatus()
+        self.copied: dict[str, int] | None = None
         self._database, self._password = database, password
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
@@ -168,6 +173,7 @@ class PostgresLog:
         while not self._stopping.is_set():
             has_lock = has_lock or cast("bool", database.execute(_LOCK).fetchone()[0])
             more = has_lock and derive(database)
+            self.copied = dict(database.execute(_COPIED))
             self.status.failure = None
             self._failure.succeeded()
             self._delay.reset()

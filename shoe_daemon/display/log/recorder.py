@@ -138,6 +138,7 @@ class HistoryRecorder:
 
     def __init__(self, path: Path, *, prefix: str, days: int) -> None:
         self.path, self.status = path, LogStatus()
+        self.copied: dict[str, int] | None = None
         self._prefix, self._days = prefix, days
         self._queue: deque[Message | _Covered | Mark] = deque()
         self._dropped = False

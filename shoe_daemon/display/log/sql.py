@@ -77,9 +77,16 @@ class LogStatus(Struct):
 
 
 class Log(Protocol):
-    """The log as its pages know it."""
+    """
+    The log as its pages know it.
+
+    Attributes:
+        copied: The last event of each table that the back office's database has, by keys; None
+            without a database.
+    """
 
     status: LogStatus
+    copied: dict[str, int] | None
 
     def open(self) -> AbstractContextManager[Database]:
         """
