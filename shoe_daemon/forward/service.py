@@ -48,7 +48,7 @@ class Forwarder:
         self._metrics_at = 0.0
 
     def run(self, stopping: Event) -> None:
-        """Copy until `stopping` is set."""
+        """Copy until `stopping` is set, and then once more."""
         _log.info("forwarder_started", tables=[str(each.journal) for each in self._sources])
         notify_systemd("READY=1", timeout_s=READY_TIMEOUT_S)
         while not stopping.is_set():
@@ -57,6 +57,8 @@ class Forwarder:
             notify_systemd("WATCHDOG=1", f"STATUS={self.summary}")
             stopping.wait(wait)
         notify_systemd("STOPPING=1")
+        if self.connected:  # `init --remove` has ended the table: its last events
+            self._turn(stopping)
         self.close()
         _log.info("stopped")
 
@@ -107,10 +109,10 @@ class Forwarder:
         try:
             database = self._connected()
             is_behind = True
-            while is_behind and not stopping.is_set():
+            while is_behind:
                 is_behind = False
                 for source in self._sources.values():
-                    is_behind |= self._copy(source, database)
+                    is_behind |= self._copy(source, database) and not stopping.is_set()
                     notify_systemd("WATCHDOG=1")
         except DatabaseError as error:
             self._disconnect()

@@ -265,7 +265,8 @@ class Publication:
 
     def _subscribe(self) -> None:
         state, timeouts = self._state, self._state.timeouts
-        self._connection.subscribe(state.topics.commands)
+        # The broker would write orders that wait to its disk, with their PINs.
+        self._connection.subscribe(state.topics.commands, qos=0)
         own = [STATUS] if state.comparison.is_done else OWN_DOCUMENTS
         for suffix in own:
             self._connection.subscribe(state.topics.retained(suffix), copies=True)

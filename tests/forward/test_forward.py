@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import psycopg
 import pytest
@@ -102,6 +103,19 @@ def test_a_killed_forwarder_loses_and_doubles_nothing(floor: Floor) -> None:
         process.kill()
         process.wait()
     assert floor.forward().exit_code == 0
+    assert floor.bodies() == floor.journal_bodies()
+
+
+def test_a_stop_copies_the_last_events(floor: Floor) -> None:
+    class Stop(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            deal(journal, 5)
+            self.set()
+            return super().wait(timeout)
+
+    with floor.open() as journal:
+        deal(journal, 5)
+        Forwarder(load_forwards([floor.config()])).run(Stop())
     assert floor.bodies() == floor.journal_bodies()
 
 
