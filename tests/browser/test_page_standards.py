@@ -126,8 +126,8 @@ def test_a_board_is_seen_whole_on_a_phone(
             watched.page.set_viewport_size({"width": across, "height": down})
             assert watched.page.evaluate("document.documentElement.scrollHeight") <= down
             assert watched.page.evaluate(
-                "[...document.querySelectorAll('.road-box, .hand, #centre, #counts, #asks')].every("
-                "each => each.getBoundingClientRect().bottom <= window.innerHeight)"
+                "[...document.querySelectorAll('.road-box, .hand, #centre, #counts, #asks')]"
+                ".every(each => each.getBoundingClientRect().bottom <= window.innerHeight)"
             )
 
 
