@@ -179,11 +179,11 @@ def _rulings() -> str:
     }
     # A literal of JSON is one of JavaScript.
     rows = [
-        f"    {kind}: {msgspec.json.encode(actions).decode()}".replace('","', '", "')
+        f"  {kind}: {msgspec.json.encode(actions).decode()}".replace('","', '", "')
         for kind, actions in offered.items()
         if actions
     ]
-    return "  var RULINGS = {\n" + ",\n".join(rows) + "\n  };\n"
+    return "const RULINGS = {\n" + ",\n".join(rows) + "\n};\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -35,7 +35,9 @@ from shoe_daemon.display.logins import Logins, PitAuth
 from shoe_daemon.display.pages import (
     STATIC,
     FileCache,
+    Modules,
     PageTemplates,
+    StaticFile,
     data_block,
 )
 from shoe_daemon.display.streams import BrowserStream, StreamRegistry, Subscription
@@ -165,7 +167,8 @@ class HttpApp:
         self._pit_credentials = setup.pit_credentials
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
         self._static = FileCache(STATIC)
-        self._pages = PageTemplates(self._static)
+        self._modules = Modules(self._static, STATIC)
+        self._pages = PageTemplates(self._static, self._modules)
         self._log_pages = HistoryPages(
             log,
             None if setup.history is None else setup.history.evidence,
@@ -204,6 +207,7 @@ class HttpApp:
             Route("/pit/table/{name}/live", partial(self._table_stream, "pit_table")),
             *self._log_pages.routes(),
             Route("/pit/report", self._shift_report),
+            Route("/static/modules/{version}/{name}", self._module),
             Route("/static/{name:path}", self._file),
             Route("/health", self._health),
         ]
@@ -354,11 +358,21 @@ class HttpApp:
             return Response(None, 200, headers, "text/event-stream")
         return _EventStream(BrowserStream(self._streams, subscription), headers)
 
+    async def _module(self, request: Request) -> Response:
+        asked = request.path_params
+        file = self._modules.get(asked["version"], asked["name"])
+        return self._content(request, file, same=True)
+
     async def _file(self, request: Request) -> Response:
         file = self._static.get(request.path_params["name"])
+        same = file is not None and request.query_params.get("v") == file.version
+        return self._content(request, file, same=same)
+
+    @staticmethod
+    def _content(request: Request, file: StaticFile | None, *, same: bool) -> Response:
+        """Answer with a file; `same` if its address changes with its content."""
         if file is None:
             return PlainTextResponse("No such file.\n", 404)
-        same = request.query_params.get("v") == file.version
         tag = f'"{file.version}"'
         headers = {"Cache-Control": _CACHE_FOR_A_YEAR if same else "no-cache", "ETag": tag}
         if tag in request.headers.get("if-none-match", ""):

@@ -34,6 +34,7 @@ _MEDIA_TYPES: Final = {
     ".txt": "text/plain; charset=utf-8",
     ".html": "text/html; charset=utf-8",
 }
+_IMPORT: Final = re.compile(rb'^(?:import\b|\}).* from "\./([\w-]+\.js)";$', re.MULTILINE)
 _ESCAPED: Final = {
     ord(character): f"\\u{ord(character):04x}" for character in ("<", ">", "&", "\u2028", "\u2029")
 }
@@ -80,20 +81,61 @@ class FileCache:
         return cached[1]
 
 
+class Modules:
+    """
+    The scripts of a folder, all of one version.
+
+    A module imports others by their names alone. The version is in the folder of the address, so
+    all modules of a page are of the version with which the page was sent.
+    """
+
+    def __init__(self, files: FileCache, folder: Path) -> None:
+        self._files = files
+        self._folder = folder
+
+    def get(self, version: str, name: str) -> StaticFile | None:
+        """Return a module; None if it is unknown, or if the version is not the present one."""
+        return self._all().get(name) if version == self._version() else None
+
+    def addresses(self, name: str) -> list[str]:
+        """
+        Return the addresses of a module and of all that it imports, itself first.
+
+        Raises:
+            KeyError: A module is missing.
+        """
+        found, modules = [name], self._all()
+        for each in found:
+            imported = (match.decode() for match in _IMPORT.findall(modules[each].content))
+            found += (other for other in dict.fromkeys(imported) if other not in found)
+        return [f"/static/modules/{self._version()}/{each}" for each in found]
+
+    def _all(self) -> dict[str, StaticFile]:
+        names = sorted(path.name for path in self._folder.glob("*.js"))
+        return {name: file for name in names if (file := self._files.get(name)) is not None}
+
+    def _version(self) -> str:
+        facts = "".join(f"{name} {file.version}\n" for name, file in self._all().items())
+        return _hash(facts.encode())
+
+
 def _file(content: bytes, media_type: str) -> StaticFile:
     gzipped = None
     if media_type.startswith(("text/", "image/svg")):
         gzipped = gzip.compress(content, mtime=0)
     if gzipped is not None and len(gzipped) >= len(content):
         gzipped = None
-    version = hashlib.sha256(content).hexdigest()[:VERSION_LENGTH]
-    return StaticFile(content, media_type, version, gzipped)
+    return StaticFile(content, media_type, _hash(content), gzipped)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:VERSION_LENGTH]
 
 
 class PageTemplates:
     """The templates of the pages; a changed file is read again."""
 
-    def __init__(self, static: FileCache) -> None:
+    def __init__(self, static: FileCache, modules: Modules) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(PAGES),
             autoescape=True,
@@ -103,6 +145,7 @@ class PageTemplates:
         )
         self._environment.globals["words"] = _in_all_languages
         self._environment.globals["static"] = partial(_static_address, static)
+        self._environment.globals["modules"] = modules.addresses
 
     def render(self, page: str, lang: str, block: str) -> bytes | None:
         """

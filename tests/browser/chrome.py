@@ -21,7 +21,17 @@ from playwright.sync_api import (
 
 from tools.prepare import BROWSERS
 
-__all__ = ["HEARD", "PATIENCE", "SIZES", "SharedPage", "Watched", "browse", "watch"]
+__all__ = [
+    "BLOCK",
+    "HEARD",
+    "PATIENCE",
+    "SIZES",
+    "SharedPage",
+    "Watched",
+    "browse",
+    "module",
+    "watch",
+]
 
 PATIENCE = 60_000
 """Milliseconds that a page has for anything: the machine may be slow and loaded."""
@@ -77,6 +87,15 @@ EventSource.prototype.addEventListener = function (name, action) {
 Before any script of the page: a test gives it documents with `heard.row(found)`, and sees in
 `received.row` that the display has sent one.
 """
+
+BLOCK = 'JSON.parse(document.getElementById("page").textContent)'
+"""JavaScript: the data block of a page."""
+
+
+def module(name: str) -> str:
+    """Return JavaScript for a module as the page has it, to `await`."""
+    return f"""import(
+      document.querySelector("script[type=module]").src.replace(/[^/]+$/, "{name}.js"))"""
 
 
 # Of the same site as all pages, so that the process goes on; no request leaves the browser.

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser
 from shoe_daemon.display.languages import languages
 from shoe_daemon.table import observations as seen
 from tests.brokers import Listener
-from tests.browser.chrome import HEARD, SIZES, SharedPage, Watched
+from tests.browser.chrome import BLOCK, HEARD, SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage
 from tests.browser.published_table import FoldedTable
@@ -386,7 +386,7 @@ def test_a_call_that_comes_with_an_alert_is_told_too(
     page.wait_for_selector(row_of(table))
     turn_on(own_granted)
     row = page.evaluate(
-        "(key) => Shoe.page().first.rows.find((each) => each.key === key)", f"{SITE}.{table.id}"
+        f"(key) => {BLOCK}.first.rows.find((each) => each.key === key)", f"{SITE}.{table.id}"
     )
     slight = alert(7, kind="excess_card", severity=1)
     called = row | {"alerts": [slight], "state": row["state"] | {"on_hold": True}}

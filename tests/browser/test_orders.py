@@ -30,7 +30,7 @@ from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
 from tests.brokers import Listener, wait_for
 from tests.browser.accounts import JournalAccount, PageAccount
-from tests.browser.chrome import HEARD, SharedPage, Watched
+from tests.browser.chrome import BLOCK, HEARD, SharedPage, Watched
 from tests.browser.live_tables import Stage, Table, play_on_line, play_rounds, round_of, set_stage
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_page_standards import assert_accessible
@@ -740,7 +740,7 @@ class TestDealer:
         page.add_init_script(HEARD)
         page.goto(f"{stage.display.url}/table/{table.name}/dealer?lang=en")
         page.wait_for_function("() => window.received.events")
-        board = page.evaluate("Shoe.page().first.board")
+        board = page.evaluate(f"{BLOCK}.first.board")
         seq, at = board["state"]["seq"], board["state"]["published"]
         burned = {"type": "card_burned", "seq": seq + 1, "at": at, "data": {"remaining": 3}}
         page.evaluate("(found) => window.heard.event(found)", {"event": burned})

@@ -14,7 +14,7 @@ from playwright.sync_api import Route
 
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import free_port, wait_for
-from tests.browser.chrome import SharedPage, Watched
+from tests.browser.chrome import BLOCK, SharedPage, Watched, module
 from tests.browser.live_tables import Stage, Table, play_rounds, set_stage
 from tests.browser.painted_board import cards, see, wait_shows
 from tests.display.display_process import Display
@@ -179,16 +179,17 @@ browser_streams.StreamRegistry._version = property(
 browser_streams.BrowserStream.__init__.__kwdefaults__["heartbeat"] = 0.2
 """
 PAGES = ("/table/x", "/table/x/history", "/pit", "/pit/table/x")
-VERSION = "Shoe.page().first.beat.version"
+VERSION = f"{BLOCK}.first.beat.version"
+SHEET = f"async () => (await {module('order_sheet')})"
 _COUNT = """
-() => {
-  const renew = Shoe.autoReload;
-  window.beats = 0;
-  Shoe.autoReload = (beat) => {
-    window.beats += 1;
-    renew(beat);
-  };
-}
+window.beats = 0;
+const listen = EventSource.prototype.addEventListener;
+EventSource.prototype.addEventListener = function (name, action) {
+  listen.call(this, name, (event) => {
+    action(event);
+    window.beats += name === "beat";
+  });
+};
 """
 
 
@@ -221,6 +222,7 @@ class Followed:
         self.kiosk, self.page = kiosk, kiosk.page
         self.loads = 0
         self.page.on("request", lambda request: self._count(request.resource_type))
+        self.page.add_init_script(_COUNT)
         self.page.clock.install(time=1_700_000_000)
         self.page.clock.pause_at(1_700_000_100)
         self.page.goto(url)
@@ -232,7 +234,7 @@ class Followed:
 
     def hear(self) -> None:
         """Wait until some signs of life have come to this page, and it is the same page still."""
-        self.page.evaluate(_COUNT)
+        self.page.evaluate("window.beats = 0")
         self.kiosk.until("() => window.beats >= 3")
 
     def pass_time(self, seconds: int = 120) -> None:
@@ -292,11 +294,11 @@ def test_what_is_upgraded_and_taken_back_is_followed(
 def test_a_page_with_an_open_order_stays(upgradable: Upgradable, kiosk: Watched) -> None:
     """It may wait for an answer, which is lost with the page."""
     followed = Followed(kiosk, f"{upgradable.url}/pit/table/x")
-    followed.page.evaluate("Shoe.orderSheet.open('x', 'hold', {}, 'Hold')")
+    followed.page.evaluate(SHEET + ".open('x', 'hold', {}, 'Hold')")
     upgradable.upgrade()
     followed.pass_time()
     assert followed.loads == 1
-    followed.page.evaluate("Shoe.orderSheet.close()")
+    followed.page.evaluate(SHEET + ".close()")
     followed.follow()
 
 

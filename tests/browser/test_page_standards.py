@@ -1,6 +1,6 @@
 """
 The pages are light, readable, usable by keyboard, and without motion if that is preferred; in all
-languages, and in browsers of ten years ago.
+languages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import axe_playwright_python
 import pytest
-from calmjs.parse import es5
 from playwright.sync_api import Page
 
 from shoe_daemon.display import languages as room
@@ -26,7 +25,6 @@ from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
-SCRIPTS = sorted((Path(room.__file__).parent / "static").glob("*.js"))
 SHEETS = sorted((Path(room.__file__).parent / "static").glob("*.css"))
 # Bytes of a whole page. The pages for staff bring the characters of every ruling and refusal, too.
 LIMIT = 150_000
@@ -34,12 +32,7 @@ STAFF_LIMIT = 205_000
 TABLETS = ((768, 1024), (1024, 768))
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PAGES = ("/table/{0}", "/table/{0}/history", "/table/{0}/dealer", "/pit", "/pit/table/{0}", "/")
-# What browsers of 2016 do not know, in scripts and in style sheets.
-YOUNG_SCRIPT = re.compile(
-    r"\bfetch\(|\.append\(|\.replaceWith\(|\.closest\(|\.includes\(|\.padStart\(|"
-    r"Object\.(?:values|entries|fromEntries)\(|\.flatMap\(|\.flat\(|\bIntersectionObserver\b|"
-    r"\bResizeObserver\b|\.toggleAttribute\(|\.replaceChildren\(|\.matchAll\(|\.finally\("
-)
+# What Chromium 69 does not know.
 YOUNG_STYLE = re.compile(
     r"[\s;{]aspect-ratio\s*:|\bclamp\(|:is\(|:where\(|:has\(|\binset\s*:|"
     r"\b(?:min|max)\(|:focus-visible|\bdisplay:\s*contents|@layer|@container"
@@ -69,13 +62,6 @@ def open_page(stage: Stage, watched: Watched, path: str, table: Table, query: st
     watched.page.goto(stage.display.url + path.format(table.name) + query)
     watched.page.wait_for_load_state("load")
     watched.until("() => document.fonts.status === 'loaded'")
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_a_script_is_of_the_language_of_old_browsers(script: Path) -> None:
-    text = script.read_text(encoding="utf-8")
-    es5(text)
-    assert not YOUNG_SCRIPT.search(text)
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda path: path.name)

@@ -19,7 +19,7 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
 from tests.brokers import wait_for
-from tests.browser.chrome import Watched
+from tests.browser.chrome import Watched, module
 from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.browser.published_table import FoldedTable
 from tests.commands.command_table import SITE
@@ -278,7 +278,10 @@ def test_the_chinese_pit_says_nothing_in_english(
     kiosk.assert_clean()
 
 
-_SENTENCE = "([code, values]) => Shoe.sentence({detail_code: code, detail_values: values}, 'EN')"
+_SENTENCE = f"""
+async ([code, values]) =>
+  (await {module("translations")}).sentence({{detail_code: code, detail_values: values}}, 'EN')
+"""
 
 
 @pytest.mark.parametrize("code", CHINESE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -256,6 +257,9 @@ def test_static_files_are_kept_by_browsers_while_they_are_the_same(display: Disp
     assert "immutable" in named.headers["cache-control"]
     assert display.ask("/static/board.css").headers["cache-control"] == "no-cache"
     assert display.ask("/static/board.css?v=old").headers["cache-control"] == "no-cache"
+    module = page.partition('type="module" src="')[2].partition('"')[0]
+    assert "immutable" in display.ask(module).headers["cache-control"]
+    assert display.ask(re.sub(r"modules/\w+", "modules/old", module)).status == 404
     zipped = display.ask("/static/board.css", Accept_Encoding="gzip")
     assert zipped.headers["content-encoding"] == "gzip"
     assert len(zipped.body) < len(named.body) / 2

@@ -7,6 +7,7 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,8 @@ def test_the_two_chinese_are_not_one_written_twice() -> None:
 def test_every_word_is_said_somewhere() -> None:
     """A script says a word by its key, or by a key that it puts together from two parts."""
     said = sources()
-    parts = "|".join({*re.findall(r'"([a-z_]+_|_[a-z]+)"', said), "notify_"})  # a notifier's code
+    pairs = re.findall(r'"([a-z_]+_|_[a-z]+)"|`([a-z_]+_)\$\{|\}(_[a-z]+)`', said)
+    parts = "|".join({*filter(None, chain.from_iterable(pairs)), "notify_"})  # a notifier's code
     put_together = re.compile(rf"(?:{parts})\w+|\w+(?:{parts})")
     keys = languages()["en"].words.keys() - set(re.findall(r"\w+", said))
     assert [key for key in keys if not put_together.fullmatch(key)] == []

@@ -14,6 +14,7 @@ from shoe_daemon.display.pages import (
     PAGES,
     STATIC,
     FileCache,
+    Modules,
     PageTemplates,
     data_block,
 )
@@ -26,6 +27,10 @@ NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 NAMES = sorted(path.stem for path in PAGES.glob("*.html") if path.stem != "layout")
 
 
+def templates(static: FileCache) -> PageTemplates:
+    return PageTemplates(static, Modules(static, STATIC))
+
+
 @PATIENT
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=60)))
 def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
@@ -36,7 +41,7 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
 
 @each_case("name", NAMES)
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
-    pages = PageTemplates(FileCache(STATIC))
+    pages = templates(FileCache(STATIC))
     plain, nasty = (
         pages.render(name, "en", data_block({"name": text})) or b"" for text in ("Table", NASTY)
     )
@@ -49,10 +54,11 @@ def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
 @each_case("name", NAMES)
 def test_every_file_that_a_page_names_is_there(name: str) -> None:
     static = FileCache(STATIC)
-    page = (PageTemplates(static).render(name, "en", "{}") or b"").decode()
+    page = (templates(static).render(name, "en", "{}") or b"").decode()
     # Files that are there have a version.
-    assert re.findall(r'"(/static/[^"?]*)"', page) == []
-    assert len(re.findall(r'"/static/[^"]*[.](?:css|js)[?]v=', page)) > 5
+    assert re.findall(r'"(/static/(?!modules/)[^"?]*)"', page) == []
+    assert len(re.findall(r'"/static/[^"]*[.](?:css|js)[?]v=', page)) >= 5
+    assert len(set(re.findall(r'"/static/modules/(\w+)/', page))) == 1
 
 
 @each_case(
@@ -76,6 +82,25 @@ def test_every_file_that_a_page_names_is_there(name: str) -> None:
 )
 def test_only_files_of_the_folder_are_given(name: str) -> None:
     assert FileCache(STATIC).get(name) is None
+
+
+def test_the_addresses_of_a_page_change_with_each_of_its_modules(tmp_path: Path) -> None:
+    """So a browser that keeps them never runs an old module with a new one."""
+    texts = {
+        "a.js": 'import { b } from "./b.js";\nimport {\n  c\n} from "./c.js";\n',
+        "b.js": 'import * as a from "./a.js";\n',
+        "c.js": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    modules = Modules(FileCache(tmp_path), tmp_path)
+    before = modules.addresses("a.js")
+    assert [address.rpartition("/")[2] for address in before] == ["a.js", "b.js", "c.js"]
+    (tmp_path / "c.js").write_text("const c = 1;\n", encoding="utf-8")
+    after = modules.addresses("a.js")
+    assert not set(before) & set(after)
+    versions = [addresses[0].split("/")[-2] for addresses in (before, after)]
+    assert [modules.get(each, "a.js") is None for each in versions] == [True, False]
 
 
 def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:

@@ -22,251 +22,245 @@
  *   svg.road, g.cell, svg.ask   see road_drawing.js
  *   #veil, #unknown   shown while the table is not fresh, or unknown
  */
-(function () {
-  "use strict";
+import { byId, el, fillOnChange, setAttribute, setChildren, setClass, setText } from "./dom.js";
+import { handleInitial, openStream } from "./event_stream.js";
+import { drawHands } from "./hand_cards.js";
+import * as header from "./header.js";
+import { drawAsk, drawRoad, roadKey } from "./road_drawing.js";
+import { drawStatus } from "./status.js";
+import { formatClock, page, sentence, word } from "./translations.js";
 
-  var LOUD_FOR_MS = 8000;
-  var FONT_TIMEOUT_MS = 1000;
-  var SETTLE_AFTER_LOSS_MS = 1500;
-  var SPOKEN_ROUNDS = 12;
-  var SIDES = ["player", "banker"];
-  var CAPTIONS = {
-    bead: "bead_plate", big: "big_road", big_eye: "big_eye_boy", small: "small_road",
-    cockroach: "cockroach_pig"
-  };
+const LOUD_FOR_MS = 8000;
+const FONT_TIMEOUT_MS = 1000;
+const SETTLE_AFTER_LOSS_MS = 1500;
+const SPOKEN_ROUNDS = 12;
+const SIDES = ["player", "banker"];
+const CAPTIONS = {
+  bead: "bead_plate", big: "big_road", big_eye: "big_eye_boy", small: "small_road",
+  cockroach: "cockroach_pig"
+};
 
-  var word = Shoe.word;
-  var el = Shoe.el;
-  var byId = Shoe.byId;
-  var page = Shoe.page();
 
-  var board = null;
-  var roads = null;
-  var lostSince = null;
-  var roadBoxes = [];
+let board = null;
+let roads = null;
+let lostSince = null;
+const roadBoxes = [];
 
-  /* Whether documents are new: not the initial ones, nor those missed during a loss. */
-  var started = false;
-  var previousFreshness = "";
+/* Whether documents are new: not the initial ones, nor those missed during a loss. */
+let started = false;
+let previousFreshness = "";
 
-  var shownResult = null;
-  var loudUntil = 0;
-  var calmTimer = null;
-  var revised = null;
+let shownResult = null;
+let loudUntil = 0;
+let calmTimer = null;
+let revised = null;
 
-  function isNew() {
-    return started && previousFreshness === "live";
+function isNew() {
+  return started && previousFreshness === "live";
+}
+
+/* ---- the last result, while it is new ---- */
+
+function isNewResult(last) {
+  return last && !(shownResult && shownResult.seq === last.seq);
+}
+
+function startLoud(left) {
+  loudUntil = Date.now() + left;
+  window.clearTimeout(calmTimer);
+  calmTimer = window.setTimeout(drawAll, left + 20);
+}
+
+/* A result is loud for some seconds after its time, which may be before the page opened. */
+function noticeResult(state) {
+  const last = state.last_result;
+  if (!isNewResult(last)) {
+    return;
   }
-
-  /* ---- the last result, while it is new ---- */
-
-  function isNewResult(last) {
-    return last && !(shownResult && shownResult.seq === last.seq);
+  const age = isNew() ? 0 : new Date(state.published) - new Date(last.at);
+  revised = shownResult && shownResult.round === last.round &&
+    shownResult.shoe === last.shoe ? last.seq : null;
+  shownResult = { seq: last.seq, round: last.round, shoe: last.shoe };
+  if (age >= 0 && age < LOUD_FOR_MS) {
+    startLoud(LOUD_FOR_MS - age);
   }
+}
 
-  function startLoud(left) {
-    loudUntil = Date.now() + left;
-    window.clearTimeout(calmTimer);
-    calmTimer = window.setTimeout(drawAll, left + 20);
-  }
+/* ---- roads and asks ---- */
 
-  /* A result is loud for some seconds after its time, which may be before the page opened. */
-  function noticeResult(state) {
-    var last = state.last_result;
-    var age;
-    if (!isNewResult(last)) {
-      return;
-    }
-    age = isNew() ? 0 : new Date(state.published) - new Date(last.at);
-    revised = shownResult && shownResult.round === last.round &&
-      shownResult.shoe === last.shoe ? last.seq : null;
-    shownResult = { seq: last.seq, round: last.round, shoe: last.shoe };
-    if (age >= 0 && age < LOUD_FOR_MS) {
-      startLoud(LOUD_FOR_MS - age);
-    }
-  }
-
-  /* ---- roads and asks ---- */
-
-  function createRoadBoxes() {
-    var found = document.querySelectorAll("[data-paper]");
-    var i;
-    for (i = 0; i < found.length; i += 1) {
-      roadBoxes.push({
-        kind: found[i].getAttribute("data-paper"),
-        sheet: found[i].appendChild(el("div", { "class": "sheet", role: "img" })),
-        key: null
-      });
-      found[i].appendChild(el("figcaption", {
-        text: word(CAPTIONS[found[i].getAttribute("data-paper")])
-      }));
-    }
-  }
-
-  function measureRoadBoxes() {
-    roadBoxes.forEach(function (box) {
-      box.width = box.sheet.clientWidth;
-      box.height = box.sheet.clientHeight;
+function createRoadBoxes() {
+  const found = document.querySelectorAll("[data-paper]");
+  for (let i = 0; i < found.length; i += 1) {
+    roadBoxes.push({
+      kind: found[i].getAttribute("data-paper"),
+      sheet: found[i].appendChild(el("div", { class: "sheet", role: "img" })),
+      key: null
     });
-  }
-
-  /* The last outcomes, for screen readers. */
-  function lastOutcomes(kind) {
-    return kind !== "bead" || !roads || !roads.bead.length ? ""
-      : ": " + roads.bead.slice(-SPOKEN_ROUNDS).map(function (cell) {
-        return word(cell.outcome);
-      }).join(", ");
-  }
-
-  function drawRoad(box) {
-    var data = Shoe.roadKey(box.kind, roads);
-    var key = data + box.width + "x" + box.height;
-    if (key === box.key) {
-      return;
-    }
-    Shoe.setChildren(box.sheet, Shoe.drawRoad(box.kind, roads, {
-      width: box.width, height: box.height, fresh: isNew() && data !== box.data
+    found[i].appendChild(el("figcaption", {
+      text: word(CAPTIONS[found[i].getAttribute("data-paper")])
     }));
-    box.key = key;
-    box.data = data;
-    Shoe.setAttribute(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOutcomes(box.kind));
   }
+}
 
-  function drawRoads() {
-    roadBoxes.forEach(drawRoad);
-    SIDES.forEach(function (side) {
-      var node = document.querySelector("[data-ask-of=" + side + "]");
-      Shoe.fillOnChange(node, JSON.stringify(roads && roads.ask), function () {
-        return Shoe.drawAsk(side, roads);
-      });
-    });
-    Shoe.setAttribute(document.body, "data-roads-seq", roads ? roads.seq : null);
-  }
-
-  /* ---- freshness ---- */
-
-  function currentFreshness() {
-    if (lostSince) {
-      return { is: "lost", since: lostSince };
-    }
-    if (!board || !board.known) {
-      return { is: "unknown", since: null };
-    }
-    if (board.fresh.is === "live" && board.state && board.state.alarm) {
-      return { is: "alarm", since: null };
-    }
-    return board.fresh;
-  }
-
-  function showStaleOverlay(fresh) {
-    var grey = fresh.is !== "live" && Boolean(board && board.state);
-    Shoe.setClass(document.body, "grey", grey);
-    Shoe.setAttribute(document.body, "data-fresh", fresh.is);
-    byId("veil").hidden = !grey;
-    if (grey) {
-      Shoe.setText(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
-        : word("fresh_" + fresh.is));
-      Shoe.setText(byId("veil-more"), fresh.is === "alarm"
-        ? word("alarm", { text: Shoe.sentence(board.state, board.state.alarm).text })
-        : fresh.since ? word("since", { time: Shoe.formatClock(fresh.since) }) : "");
-    }
-  }
-
-  function showUnknownTable(fresh) {
-    var none = !board || !board.state;
-    var node = byId("unknown");
-    byId("board").hidden = none;
-    node.hidden = !none;
-    if (none) {
-      Shoe.setText(node.querySelector("h1"), lostSince ? word("fresh_lost")
-        : board && board.known ? board.name
-          : word("unknown_table", { table: board ? board.table : page.key || "" }));
-      Shoe.setText(node.querySelector("p"), fresh.is === "unknown" ? word("unknown_table_hint")
-        : (lostSince ? "" : word("fresh_" + fresh.is) + " ") +
-          (fresh.since ? word("since", { time: Shoe.formatClock(fresh.since) }) : ""));
-      document.title = node.querySelector("h1").textContent;
-    }
-  }
-
-  function announce(said, fresh) {
-    var text = fresh.is === "live" ? said.text
-      : byId("veil-title").textContent + " " + byId("veil-more").textContent;
-    // That the table was not live is no longer true once it is.
-    if (text || previousFreshness !== fresh.is) {
-      Shoe.setText(byId("spoken"), text);
-    }
-  }
-
-  /* ---- drawing ---- */
-
-  function drawTable(state, fresh) {
-    noticeResult(state);
-    Shoe.header.update(state);
-    Shoe.drawHands(state.round, isNew());
-    announce(Shoe.drawStatus(state, { loud: Date.now() < loudUntil, revised: revised }), fresh);
-    Shoe.header.updateCounts(state);
-    if (!roadBoxes[0].width) {
-      measureRoadBoxes();
-    }
-    drawRoads();
-  }
-
-  function drawAll() {
-    var fresh = currentFreshness();
-    showStaleOverlay(fresh);
-    showUnknownTable(fresh);
-    if (board && board.state) {
-      drawTable(board.state, fresh);
-    }
-    previousFreshness = fresh.is;
-  }
-
-  /* The page is shown with its fonts; without them after a timeout. */
-  function showPage() {
-    document.body.classList.remove("waiting");
-  }
-
-  function showPageWithFonts() {
-    window.setTimeout(showPage, FONT_TIMEOUT_MS);
-    if (document.fonts && document.fonts.ready) {
-      document.fonts.ready.then(showPage);
-    } else {
-      showPage();
-    }
-  }
-
-  var handlers = {
-    board: function (document_) {
-      board = document_;
-      drawAll();
-    },
-    roads: function (document_) {
-      roads = document_;
-      drawAll();
-    }
-  };
-
-  /* Documents missed during a loss are not new after it. */
-  function setLost(isLost, since) {
-    started = false;
-    lostSince = isLost ? since : null;
-    if (!isLost) {
-      window.setTimeout(function () {
-        started = lostSince === null;
-      }, SETTLE_AFTER_LOSS_MS);
-    }
-    drawAll();
-  }
-
-  Shoe.header.build();
-  createRoadBoxes();
-  Shoe.handleInitial(handlers);
-  drawAll();
-  started = true;
-  showPageWithFonts();
-  window.addEventListener("resize", function () {
-    measureRoadBoxes();
-    drawAll();
+function measureRoadBoxes() {
+  roadBoxes.forEach(box => {
+    box.width = box.sheet.clientWidth;
+    box.height = box.sheet.clientHeight;
   });
-  Shoe.openStream(page.live, handlers, setLost);
-}());
+}
+
+/* The last outcomes, for screen readers. */
+function lastOutcomes(kind) {
+  return kind !== "bead" || !roads || !roads.bead.length ? ""
+    : ": " + roads.bead.slice(-SPOKEN_ROUNDS).map(cell => word(cell.outcome)).join(", ");
+}
+
+function showRoad(box) {
+  const data = roadKey(box.kind, roads);
+  const key = data + box.width + "x" + box.height;
+  if (key === box.key) {
+    return;
+  }
+  setChildren(box.sheet, drawRoad(box.kind, roads, {
+    width: box.width, height: box.height, fresh: isNew() && data !== box.data
+  }));
+  box.key = key;
+  box.data = data;
+  setAttribute(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOutcomes(box.kind));
+}
+
+function drawRoads() {
+  roadBoxes.forEach(showRoad);
+  SIDES.forEach(side => {
+    const node = document.querySelector(`[data-ask-of=${side}]`);
+    fillOnChange(node, JSON.stringify(roads && roads.ask), () => drawAsk(side, roads));
+  });
+  setAttribute(document.body, "data-roads-seq", roads ? roads.seq : null);
+}
+
+/* ---- freshness ---- */
+
+function currentFreshness() {
+  if (lostSince) {
+    return { is: "lost", since: lostSince };
+  }
+  if (!board || !board.known) {
+    return { is: "unknown", since: null };
+  }
+  if (board.fresh.is === "live" && board.state && board.state.alarm) {
+    return { is: "alarm", since: null };
+  }
+  return board.fresh;
+}
+
+function showStaleOverlay(fresh) {
+  const grey = fresh.is !== "live" && Boolean(board && board.state);
+  setClass(document.body, "grey", grey);
+  setAttribute(document.body, "data-fresh", fresh.is);
+  byId("veil").hidden = !grey;
+  if(grey) {
+    setText(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
+      : word(`fresh_${fresh.is}`));
+    setText(byId("veil-more"), fresh.is === "alarm"
+      ? word("alarm", { text: sentence(board.state, board.state.alarm).text })
+      : fresh.since ? word("since", { time: formatClock(fresh.since) }) : "");
+  }
+}
+
+function showUnknownTable(fresh) {
+  const none = !board || !board.state;
+  const node = byId("unknown");
+  byId("board").hidden = none;
+  node.hidden = !none;
+  if(none) {
+    setText(node.querySelector("h1"), lostSince ? word("fresh_lost")
+      : board && board.known ? board.name
+        : word("unknown_table", { table: board ? board.table : page.key || "" }));
+    setText(node.querySelector("p"), fresh.is === "unknown" ? word("unknown_table_hint")
+      : (lostSince ? "" : `${word("fresh_" + fresh.is)} `) +
+        (fresh.since ? word("since", { time: formatClock(fresh.since) }) : ""));
+    document.title = node.querySelector("h1").textContent;
+  }
+}
+
+function announce(said, fresh) {
+  const text = fresh.is === "live" ? said.text
+    : `${byId("veil-title").textContent} ${byId("veil-more").textContent}`;
+  // That the table was not live is no longer true once it is.
+  if (text || previousFreshness !== fresh.is) {
+    setText(byId("spoken"), text);
+  }
+}
+
+/* ---- drawing ---- */
+
+function drawTable(state, fresh) {
+  noticeResult(state);
+  header.update(state);
+  drawHands(state.round, isNew());
+  announce(drawStatus(state, { loud: Date.now() < loudUntil, revised }), fresh);
+  header.updateCounts(state);
+  if (!roadBoxes[0].width) {
+    measureRoadBoxes();
+  }
+  drawRoads();
+}
+
+function drawAll() {
+  const fresh = currentFreshness();
+  showStaleOverlay(fresh);
+  showUnknownTable(fresh);
+  if (board && board.state) {
+    drawTable(board.state, fresh);
+  }
+  previousFreshness = fresh.is;
+}
+
+/* The page is shown with its fonts; without them after a timeout. */
+function showPage() {
+  document.body.classList.remove("waiting");
+}
+
+function showPageWithFonts() {
+  window.setTimeout(showPage, FONT_TIMEOUT_MS);
+  if (document.fonts && document.fonts.ready) {
+    document.fonts.ready.then(showPage);
+  } else {
+    showPage();
+  }
+}
+
+const handlers = {
+  board (document_) {
+    board = document_;
+    drawAll();
+  },
+  roads (document_) {
+    roads = document_;
+    drawAll();
+  }
+};
+
+/* Documents missed during a loss are not new after it. */
+function setLost(isLost, since) {
+  started = false;
+  lostSince = isLost ? since : null;
+  if (!isLost) {
+    window.setTimeout(() => {
+      started = lostSince === null;
+    }, SETTLE_AFTER_LOSS_MS);
+  }
+  drawAll();
+}
+
+header.build();
+createRoadBoxes();
+handleInitial(handlers);
+drawAll();
+started = true;
+showPageWithFonts();
+window.addEventListener("resize", () => {
+  measureRoadBoxes();
+  drawAll();
+});
+openStream(page.live, handlers, setLost);

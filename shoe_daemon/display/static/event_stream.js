@@ -1,100 +1,93 @@
 /*
  * The event stream of a page, with detection of a lost display.
  *
- * Shoe.openStream(url, handlers, onLost)
+ * openStream(url, handlers, onLost)
  *     handlers: {event name: function (document)}; every document is complete
  *     onLost(lost, since): true after 15 s without a heartbeat (`since` is the Date of the last
  *     event), false after the next event. The page reconnects for ever.
- * Shoe.handleInitial(handlers)
+ * handleInitial(handlers)
  *     passes the documents of the data block to the handlers, before the first paint.
  *
  * An error in a handler is logged on the console and does not stop the page.
  */
-var Shoe = window.Shoe || {};
-window.Shoe = Shoe;
+import { autoReload } from "./auto_reload.js";
+import { page } from "./translations.js";
 
-(function () {
-  "use strict";
+const LOST_AFTER_MS = 15000;
+const CHECK_INTERVAL_MS = 1000;
+const REOPEN_AFTER_MS = 2000;
 
-  var LOST_AFTER_MS = 15000;
-  var CHECK_INTERVAL_MS = 1000;
-  var REOPEN_AFTER_MS = 2000;
+function handle(handlers, name, read) {
+  try {
+    handlers[name](read());
+  } catch (error) {
+    if (window.console) {
+      window.console.error("The document `" + name + "` cannot be shown: " + error);
+    }
+  }
+}
 
-  function handle(handlers, name, read) {
-    try {
-      handlers[name](read());
-    } catch (error) {
-      if (window.console) {
-        window.console.error("The document `" + name + "` cannot be shown: " + error);
-      }
+export function handleInitial(handlers) {
+  const first = page.first || {};
+  Object.keys(handlers).forEach(name => {
+    if (Object.prototype.hasOwnProperty.call(first, name)) {
+      handle(handlers, name, () => first[name]);
+    }
+  });
+}
+
+export function openStream(url, handlers, onLost) {
+  let source = null;
+  let lastEvent = Date.now();
+  let openedAt = 0;
+  let lost = false;
+
+  function recordEvent() {
+    lastEvent = Date.now();
+    if (lost) {
+      lost = false;
+      onLost(false, null);
     }
   }
 
-  Shoe.handleInitial = function (handlers) {
-    var first = Shoe.page().first || {};
-    Object.keys(handlers).forEach(function (name) {
-      if (Object.prototype.hasOwnProperty.call(first, name)) {
-        handle(handlers, name, function () {
-          return first[name];
-        });
-      }
-    });
-  };
-
-  Shoe.openStream = function (url, handlers, onLost) {
-    var source = null;
-    var lastEvent = Date.now();
-    var openedAt = 0;
-    var lost = false;
-
-    function recordEvent() {
-      lastEvent = Date.now();
-      if (lost) {
-        lost = false;
-        onLost(false, null);
-      }
+  function open() {
+    if (source) {
+      source.close();
     }
-
-    function open() {
-      if (source) {
-        source.close();
-      }
-      openedAt = Date.now();
-      source = new window.EventSource(url);
-      Object.keys(handlers).concat(handlers.beat ? [] : ["beat"]).forEach(function (name) {
-        source.addEventListener(name, function (message) {
-          function read() {
-            return JSON.parse(message.data);
-          }
-          recordEvent();
-          if (handlers[name]) {
-            handle(handlers, name, read);
-          }
-          if (name === "beat") {
-            handle({ beat: Shoe.autoReload }, name, read);
-          }
-        });
+    openedAt = Date.now();
+    source = new window.EventSource(url);
+    Object.keys(handlers).concat(handlers.beat ? [] : ["beat"]).forEach(name => {
+      source.addEventListener(name, message => {
+        function read() {
+          return JSON.parse(message.data);
+        }
+        recordEvent();
+        if (handlers[name]) {
+          handle(handlers, name, read);
+        }
+        if (name === "beat") {
+          handle({ beat: autoReload }, name, read);
+        }
       });
-    }
+    });
+  }
 
-    function check() {
-      var silence;
-      // The clock may be set back.
-      lastEvent = Math.min(lastEvent, Date.now());
-      openedAt = Math.min(openedAt, Date.now());
-      silence = Date.now() - lastEvent;
-      if (silence >= LOST_AFTER_MS && !lost) {
-        lost = true;
-        onLost(true, new Date(lastEvent));
-      }
-      // The browser reconnects by itself, but not after an error status or on a dead connection.
-      if (source.readyState === 2 ? Date.now() - openedAt >= REOPEN_AFTER_MS
-        : silence >= LOST_AFTER_MS && Date.now() - openedAt >= LOST_AFTER_MS) {
-        open();
-      }
+  function check() {
+    // The clock may be set back.
+    lastEvent = Math.min(lastEvent, Date.now());
+    openedAt = Math.min(openedAt, Date.now());
+    const silence = Date.now() - lastEvent;
+    if (silence >= LOST_AFTER_MS && !lost) {
+      lost = true;
+      onLost(true, new Date(lastEvent));
     }
+    // The browser reconnects by itself, but not after an error status or on a dead connection.
+    if (source.readyState === 2 ? Date.now() - openedAt >= REOPEN_AFTER_MS
+      : silence >= LOST_AFTER_MS && Date.now() - openedAt >= LOST_AFTER_MS) {
+      open();
+    }
+  }
 
-    open();
-    window.setInterval(check, CHECK_INTERVAL_MS);
-  };
-}());
+  open();
+  window.setInterval(check, CHECK_INTERVAL_MS);
+}

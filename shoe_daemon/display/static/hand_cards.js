@@ -1,97 +1,89 @@
 /*
  * The cards of the round, the totals, and the place of the next card.
  *
- * Shoe.drawHands(round, moving)   draws `state.round`, null for none; with moving, new and turned
- *                             cards are animated
+ * drawHands(round, moving)   draws `state.round`, null for none; with moving, new and turned
+ *                        cards are animated
  */
-var Shoe = window.Shoe || {};
-window.Shoe = Shoe;
+import { drawCard, shownCard } from "./card_drawing.js";
+import { byId, setAttribute, setChildren, setClass, setText } from "./dom.js";
+import { hasWord, word } from "./translations.js";
 
-(function () {
-  "use strict";
+const SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
+const SIDES = ["player", "banker"];
 
-  var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
-  var SIDES = ["player", "banker"];
 
-  var word = Shoe.word;
-  var byId = Shoe.byId;
-
-  function cardsBySlot(round) {
-    var cards = {};
-    (round ? round.cards : []).forEach(function (view) {
-      if (view.slot) {
-        cards[view.slot] = Shoe.shownCard(view, round);
-      }
-    });
-    return cards;
-  }
-
-  /* A card whose hand is unknown yet lies beside the hands. */
-  function unplacedCard(round) {
-    var views = round ? round.cards.filter(function (view) {
-      return !view.slot;
-    }) : [];
-    return views.length ? Shoe.shownCard(views[0], round) : undefined;
-  }
-
-  /* The slot of the next card; null if no card is due or its hand is unknown. */
-  function dueSlot(round) {
-    var due = round && !round.finished ? round.draw_due : null;
-    var letter = due ? { player: "P", banker: "B" }[due.hand] : null;
-    var cards = cardsBySlot(round);
-    return letter ? SLOTS.filter(function (slot) {
-      return slot.charAt(0) === letter && cards[slot] === undefined;
-    })[0] || null : null;
-  }
-
-  /* card: undefined for no card. */
-  function showCard(place, card, moving) {
-    var before = place.getAttribute("data-card");
-    var shown = card === undefined ? null : card === null ? "" : card;
-    if (before === shown) {
-      return;
+function cardsBySlot(round) {
+  const cards = {};
+  (round ? round.cards : []).forEach(view => {
+    if (view.slot) {
+      cards[view.slot] = shownCard(view, round);
     }
-    Shoe.setAttribute(place, "data-card", shown);
-    Shoe.setClass(place, "empty", shown === null);
-    Shoe.setAttribute(place, "role", shown === null ? null : "img");
-    Shoe.setAttribute(place, "aria-label", shown === null ? null : spokenCard(card));
-    Shoe.setChildren(place, shown === null ? null : Shoe.drawCard(card));
-    if (shown !== null && moving) {
-      place.firstChild.classList.add(before === null ? "in" : "turn");
-    }
-  }
+  });
+  return cards;
+}
 
-  function spokenCard(card) {
-    if (!card || card === "?") {
-      return word(card === null ? "card_face_down" : "card_unread");
-    }
-    var rank = card.slice(0, -1);
-    return word("card_name", {
-      rank: Shoe.hasWord("rank_" + rank) ? word("rank_" + rank) : rank,
-      suit: word("suit_" + card.slice(-1))
-    });
-  }
+/* A card whose hand is unknown yet lies beside the hands. */
+function unplacedCard(round) {
+  const views = round ? round.cards.filter(view => !view.slot) : [];
+  return views.length ? shownCard(views[0], round) : undefined;
+}
 
-  function showTotals(round) {
-    SIDES.forEach(function (side) {
-      var total = round ? round[side + "_total"] : null;
-      var known = total !== null && total !== undefined;
-      Shoe.setText(byId(side + "-total"), known ? total : "–");
-      Shoe.setAttribute(byId(side + "-total"), "data-total", known ? total : "");
-      Shoe.setClass(byId(side + "-total"), "none", !known);
-    });
-  }
+/* The slot of the next card; null if no card is due or its hand is unknown. */
+function dueSlot(round) {
+  const due = round && !round.finished ? round.draw_due : null;
+  const letter = due ? { player: "P", banker: "B" }[due.hand] : null;
+  const cards = cardsBySlot(round);
+  return letter ? SLOTS.filter(slot =>
+    slot.charAt(0) === letter && cards[slot] === undefined)[0] || null : null;
+}
 
-  Shoe.drawHands = function (round, moving) {
-    var cards = cardsBySlot(round);
-    var due = dueSlot(round);
-    SLOTS.forEach(function (slot) {
-      var place = document.querySelector("[data-slot=" + slot + "]");
-      showCard(place, cards[slot], moving);
-      Shoe.setClass(place, "due", slot === due);
-    });
-    showCard(byId("extra"), unplacedCard(round), moving);
-    Shoe.setClass(byId("centre"), "beside", unplacedCard(round) !== undefined);
-    showTotals(round);
-  };
-}());
+/* card: undefined for no card. */
+function showCard(place, card, moving) {
+  const before = place.getAttribute("data-card");
+  const shown = card === undefined ? null : card === null ? "" : card;
+  if (before === shown) {
+    return;
+  }
+  setAttribute(place, "data-card", shown);
+  setClass(place, "empty", shown === null);
+  setAttribute(place, "role", shown === null ? null : "img");
+  setAttribute(place, "aria-label", shown === null ? null : spokenCard(card));
+  setChildren(place, shown === null ? null : drawCard(card));
+  if (shown !== null && moving) {
+    place.firstChild.classList.add(before === null ? "in" : "turn");
+  }
+}
+
+function spokenCard(card) {
+  if (!card || card === "?") {
+    return word(card === null ? "card_face_down" : "card_unread");
+  }
+  const rank = card.slice(0, -1);
+  return word("card_name", {
+    rank: hasWord(`rank_${rank}`) ? word(`rank_${rank}`) : rank,
+    suit: word(`suit_${card.slice(-1)}`)
+  });
+}
+
+function showTotals(round) {
+  SIDES.forEach(side => {
+    const total = round ? round[`${side}_total`] : null;
+    const known = total !== null && total !== undefined;
+    setText(byId(`${side}-total`), known ? total : "–");
+    setAttribute(byId(`${side}-total`), "data-total", known ? total : "");
+    setClass(byId(`${side}-total`), "none", !known);
+  });
+}
+
+export function drawHands(round, moving) {
+  const cards = cardsBySlot(round);
+  const due = dueSlot(round);
+  SLOTS.forEach(slot => {
+    const place = document.querySelector(`[data-slot=${slot}]`);
+    showCard(place, cards[slot], moving);
+    setClass(place, "due", slot === due);
+  });
+  showCard(byId("extra"), unplacedCard(round), moving);
+  setClass(byId("centre"), "beside", unplacedCard(round) !== undefined);
+  showTotals(round);
+}

@@ -8,169 +8,166 @@
  * #clips > figure with data-clip, data-state; #pictures > figure; #everything;
  * #entries tbody > tr, see log_rows.js; #log-events tbody > tr with data-seq, data-type
  */
-(function () {
-  "use strict";
+import { drawCard } from "./card_drawing.js";
+import { byId, el, setAttribute, setChildren, setClass, setText } from "./dom.js";
+import { handleInitial } from "./event_stream.js";
+import * as format from "./format.js";
+import * as logRows from "./log_rows.js";
+import { fillWords, pageUrl, showPage } from "./staff_page.js";
+import { formatDuration } from "./ticking_age.js";
+import { formatNumber, hasWord, word } from "./translations.js";
 
-  var byId = Shoe.byId;
-  var CLIP_WARNINGS = { changed: "log_clip_changed", unreadable: "log_clip_unreadable" };
+const CLIP_WARNINGS = { changed: "log_clip_changed", unreadable: "log_clip_unreadable" };
 
-  function createCards(cards) {
-    return cards.map(function (card) {
-      return Shoe.el("span", { "class": "big-card", "data-card": card }, Shoe.drawCard(card));
+function createCards(cards) {
+  return cards.map(card => el("span", { class: "big-card", "data-card": card }, drawCard(card)));
+}
+
+function createEvent(event) {
+  const text = format.event(event);
+  return el("tr", {
+    class: (text.side || "") + (text.severity ? " irregular" : ""),
+    "data-seq": event.seq,
+    "data-type": event.type
+  }, [
+    el("td", { class: "at" }, el("time", {
+      datetime: event.time.replace(" ", "T"), text: event.time.slice(11)
+    })),
+    el("td", { class: "said" }, [
+      text.severity ? el("b", { class: "grade", "data-severity": text.severity,
+        text: text.severity }) : null,
+      el("span", { class: "sentence", text: text.text }),
+      text.more.map(more => el("span", { class: "more", text: more }))
+    ]),
+    el("td", { class: "seq", text: event.seq })
+  ]);
+}
+
+function setNeighbour(id, page, number) {
+  setClass(byId(id), "hidden", number === null);
+  if (number !== null) {
+    setAttribute(byId(id), "href",
+      logRows.roundUrl({ table: page.table, shoe: page.shoe, round: number }));
+  }
+}
+
+function fileUrl(name) {
+  return `${window.location.pathname}/${encodeURIComponent(name)}`;
+}
+
+/* "P1-AS" is a place and a card; both may be missing. */
+function pictureText(what) {
+  return what.split("-").map(part =>
+    hasWord(`slot_${part}`) ? format.place(part)
+      : /^(10|[2-9AJQK])[SHDC]$/.test(part) ? format.card(part) : part).join(" · ");
+}
+
+function createPicture(picture) {
+  const text = pictureText(picture.what);
+  return el("figure", {}, [
+    el("img", {
+      src: fileUrl(picture.name),
+      alt: text
+    }),
+    el("figcaption", {}, [el("b", { text }), " ", picture.time.slice(11)])
+  ]);
+}
+
+/* The time of another day has its date. */
+function clipTime(clip, day) {
+  return clip.time.slice(0, 10) === day ? clip.time.slice(11) : clip.time;
+}
+
+function createClipScreen(clip, label) {
+  if (clip.state === "intact") {
+    return el("video", {
+      src: fileUrl(clip.name),
+      controls: "",
+      preload: "metadata",
+      playsinline: "",
+      "aria-label": label
     });
   }
+  return el("p", { class: "warning", text: word(CLIP_WARNINGS[clip.state]) });
+}
 
-  function createEvent(event) {
-    var text = Shoe.format.event(event);
-    return Shoe.el("tr", {
-      "class": (text.side || "") + (text.severity ? " irregular" : ""),
-      "data-seq": event.seq,
-      "data-type": event.type
-    }, [
-      Shoe.el("td", { "class": "at" }, Shoe.el("time", {
-        datetime: event.time.replace(" ", "T"), text: event.time.slice(11)
-      })),
-      Shoe.el("td", { "class": "said" }, [
-        text.severity ? Shoe.el("b", { "class": "grade", "data-severity": text.severity,
-          text: text.severity }) : null,
-        Shoe.el("span", { "class": "sentence", text: text.text }),
-        text.more.map(function (more) {
-          return Shoe.el("span", { "class": "more", text: more });
-        })
-      ]),
-      Shoe.el("td", { "class": "seq", text: event.seq })
-    ]);
+function createClip(clip, day) {
+  const length = formatDuration(clip.seconds * 1000);
+  const time = clipTime(clip, day);
+  return el("figure", { "data-clip": clip.name, "data-state": clip.state }, [
+    el("div", { class: "screen" },
+      createClipScreen(clip, `${clip.witness}, ${time}, ${length}`)),
+    el("figcaption", {}, [
+      el("b", { text: clip.witness }),
+      el("time", { datetime: clip.time.replace(" ", "T"), text: time }),
+      el("span", { class: "length", text: length }),
+      clip.state === "unreadable" ? null : el("a", {
+        class: "download", href: fileUrl(clip.name), download: clip.name,
+        text: word("log_download")
+      })
+    ])
+  ]);
+}
+
+function showClips(found) {
+  const day = found.time.slice(0, 10);
+  setClass(byId("clip-evidence"), "hidden", !found.clips.length);
+  setChildren(byId("clips"), found.clips.map(clip => createClip(clip, day)));
+  setClass(byId("clips-left-out"), "hidden", !found.clips_left_out);
+  setText(byId("clips-left-out"),
+    word("log_clips_left_out", { count: found.clips_left_out }));
+}
+
+function timesText(found) {
+  return found.time + (found.ended ? ` – ${found.ended.slice(11)}` : "");
+}
+
+function showRound(page, found) {
+  const tables = [{ key: found.table, name: page.name }];
+  logRows.setNames(tables);
+  ["player", "banker"].forEach(side => {
+    setText(byId(`total-${side}`), formatNumber(found[`${side}_total`]));
+    setChildren(byId(`hand-${side}`), createCards(found[side]));
+  });
+  setChildren(byId("outcome"), logRows.outcome(found));
+  setChildren(byId("marks"), logRows.marks(found.marks));
+  setText(byId("times"), timesText(found));
+  setClass(byId("no-entries"), "hidden", found.entries.length > 0);
+  setChildren(byId("entries"),
+    found.entries.length ? logRows.entryTable(found.entries) : null);
+  showClips(found);
+  setChildren(byId("exports"), el("a", {
+    id: "everything", class: "button", href: `${window.location.pathname}/everything.zip`,
+    download: "", text: word("log_everything")
+  }));
+  setClass(byId("evidence"), "hidden", !found.pictures.length);
+  setChildren(byId("pictures"), found.pictures.map(createPicture));
+  setChildren(byId("log-events"), el("tbody", {}, found.events.map(createEvent)));
+  setNeighbour("before", page, found.before);
+  setNeighbour("after", page, found.after);
+}
+
+function take(page) {
+  const where = word("shoe_round", { shoe: page.shoe, round: page.round });
+  setText(byId("name"), page.name);
+  setText(byId("where"), where);
+  document.title = `${page.name} – ${where}`;
+  setAttribute(document.body, "data-round", page.round);
+  setAttribute(document.body, "data-known", String(Boolean(page.found)));
+  setAttribute(byId("to-log"), "href", pageUrl("/pit/log"));
+  setText(byId("zone"), word("log_zone", { zone: page.zone }));
+  setClass(byId("content"), "hidden", !page.found);
+  setClass(byId("unknown"), "hidden", Boolean(page.found));
+  setText(byId("unknown"),
+    word(page.failed ? `log_failed_${page.failed}` : "log_round_unknown"));
+  if (page.found) {
+    showRound(page, page.found);
+  } else {
+    setNeighbour("before", page, null);
+    setNeighbour("after", page, null);
   }
+}
 
-  function setNeighbour(id, page, number) {
-    Shoe.setClass(byId(id), "hidden", number === null);
-    if (number !== null) {
-      Shoe.setAttribute(byId(id), "href",
-        Shoe.logRows.roundUrl({ table: page.table, shoe: page.shoe, round: number }));
-    }
-  }
-
-  function fileUrl(name) {
-    return window.location.pathname + "/" + encodeURIComponent(name);
-  }
-
-  /* "P1-AS" is a place and a card; both may be missing. */
-  function pictureText(what) {
-    return what.split("-").map(function (part) {
-      return Shoe.hasWord("slot_" + part) ? Shoe.format.place(part)
-        : /^(10|[2-9AJQK])[SHDC]$/.test(part) ? Shoe.format.card(part) : part;
-    }).join(" · ");
-  }
-
-  function createPicture(picture) {
-    var text = pictureText(picture.what);
-    return Shoe.el("figure", {}, [
-      Shoe.el("img", {
-        src: fileUrl(picture.name),
-        alt: text
-      }),
-      Shoe.el("figcaption", {}, [Shoe.el("b", { text: text }), " ", picture.time.slice(11)])
-    ]);
-  }
-
-  /* The time of another day has its date. */
-  function clipTime(clip, day) {
-    return clip.time.slice(0, 10) === day ? clip.time.slice(11) : clip.time;
-  }
-
-  function createClipScreen(clip, label) {
-    if (clip.state === "intact") {
-      return Shoe.el("video", {
-        src: fileUrl(clip.name),
-        controls: "",
-        preload: "metadata",
-        playsinline: "",
-        "aria-label": label
-      });
-    }
-    return Shoe.el("p", { "class": "warning", text: Shoe.word(CLIP_WARNINGS[clip.state]) });
-  }
-
-  function createClip(clip, day) {
-    var length = Shoe.formatDuration(clip.seconds * 1000);
-    var time = clipTime(clip, day);
-    return Shoe.el("figure", { "data-clip": clip.name, "data-state": clip.state }, [
-      Shoe.el("div", { "class": "screen" },
-        createClipScreen(clip, clip.witness + ", " + time + ", " + length)),
-      Shoe.el("figcaption", {}, [
-        Shoe.el("b", { text: clip.witness }),
-        Shoe.el("time", { datetime: clip.time.replace(" ", "T"), text: time }),
-        Shoe.el("span", { "class": "length", text: length }),
-        clip.state === "unreadable" ? null : Shoe.el("a", {
-          "class": "download", href: fileUrl(clip.name), download: clip.name,
-          text: Shoe.word("log_download")
-        })
-      ])
-    ]);
-  }
-
-  function showClips(found) {
-    var day = found.time.slice(0, 10);
-    Shoe.setClass(byId("clip-evidence"), "hidden", !found.clips.length);
-    Shoe.setChildren(byId("clips"), found.clips.map(function (clip) {
-      return createClip(clip, day);
-    }));
-    Shoe.setClass(byId("clips-left-out"), "hidden", !found.clips_left_out);
-    Shoe.setText(byId("clips-left-out"),
-      Shoe.word("log_clips_left_out", { count: found.clips_left_out }));
-  }
-
-  function timesText(found) {
-    return found.time + (found.ended ? " – " + found.ended.slice(11) : "");
-  }
-
-  function showRound(page, found) {
-    var tables = [{ key: found.table, name: page.name }];
-    Shoe.logRows.setNames(tables);
-    ["player", "banker"].forEach(function (side) {
-      Shoe.setText(byId("total-" + side), Shoe.formatNumber(found[side + "_total"]));
-      Shoe.setChildren(byId("hand-" + side), createCards(found[side]));
-    });
-    Shoe.setChildren(byId("outcome"), Shoe.logRows.outcome(found));
-    Shoe.setChildren(byId("marks"), Shoe.logRows.marks(found.marks));
-    Shoe.setText(byId("times"), timesText(found));
-    Shoe.setClass(byId("no-entries"), "hidden", found.entries.length > 0);
-    Shoe.setChildren(byId("entries"),
-      found.entries.length ? Shoe.logRows.entryTable(found.entries) : null);
-    showClips(found);
-    Shoe.setChildren(byId("exports"), Shoe.el("a", {
-      id: "everything", "class": "button", href: window.location.pathname + "/everything.zip",
-      download: "", text: Shoe.word("log_everything")
-    }));
-    Shoe.setClass(byId("evidence"), "hidden", !found.pictures.length);
-    Shoe.setChildren(byId("pictures"), found.pictures.map(createPicture));
-    Shoe.setChildren(byId("log-events"), Shoe.el("tbody", {}, found.events.map(createEvent)));
-    setNeighbour("before", page, found.before);
-    setNeighbour("after", page, found.after);
-  }
-
-  function take(page) {
-    var where = Shoe.word("shoe_round", { shoe: page.shoe, round: page.round });
-    Shoe.setText(byId("name"), page.name);
-    Shoe.setText(byId("where"), where);
-    document.title = page.name + " – " + where;
-    Shoe.setAttribute(document.body, "data-round", page.round);
-    Shoe.setAttribute(document.body, "data-known", String(Boolean(page.found)));
-    Shoe.setAttribute(byId("to-log"), "href", Shoe.pageUrl("/pit/log"));
-    Shoe.setText(byId("zone"), Shoe.word("log_zone", { zone: page.zone }));
-    Shoe.setClass(byId("content"), "hidden", !page.found);
-    Shoe.setClass(byId("unknown"), "hidden", Boolean(page.found));
-    Shoe.setText(byId("unknown"),
-      Shoe.word(page.failed ? "log_failed_" + page.failed : "log_round_unknown"));
-    if (page.found) {
-      showRound(page, page.found);
-    } else {
-      setNeighbour("before", page, null);
-      setNeighbour("after", page, null);
-    }
-  }
-
-  Shoe.fillWords();
-  Shoe.handleInitial({ round: take });
-  Shoe.showPage();
-}());
+fillWords();
+handleInitial({ round: take });
+showPage();

@@ -1,121 +1,113 @@
 /*
  * What the pages of the pit, the history and the list of tables have in common.
  *
- * Shoe.fillWords()            sets the words of the page: [data-word] the text, [data-label] the
- *                             aria-label, [data-href] an address in this language; and adds the
- *                             languages to #languages
- * Shoe.pageUrl(path)          the path with the language and the glyphs of this page
- * Shoe.addParameter(url, name, value)   the address with one more parameter
- * Shoe.showPage()             shows the page, which is hidden (class `waiting`) until it is built
- * Shoe.togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
- *                             or a click elsewhere closes it
- * Shoe.showNotifierFaults(banner, faults)   shows why people are not notified; [] hides the banner
+ * fillWords()            sets the words of the page: [data-word] the text, [data-label] the
+ *                        aria-label, [data-href] an address in this language; and adds the
+ *                        languages to #languages
+ * pageUrl(path)          the path with the language and the glyphs of this page
+ * addParameter(url, name, value)   the address with one more parameter
+ * showPage()             shows the page, which is hidden (class `waiting`) until it is built
+ * togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
+ *                        or a click elsewhere closes it
+ * showNotifierFaults(banner, faults)   shows why people are not notified; [] hides the banner
  */
-var Shoe = window.Shoe || {};
-window.Shoe = Shoe;
+import { byId, el, fillOnChange, setAttribute, setClass, setText } from "./dom.js";
+import { formatClock, hasWord, page, word } from "./translations.js";
 
-(function () {
-  "use strict";
+const MAX_FAULTS = 3;
 
-  var MAX_FAULTS = 3;
+function forEachNode(selector, action) {
+  Array.from(document.querySelectorAll(selector)).forEach(action);
+}
 
-  function forEachNode(selector, action) {
-    Array.prototype.forEach.call(document.querySelectorAll(selector), action);
+export function pageUrl(path) {
+  const kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
+  return path + (kept ? `?${kept.join("&")}` : "");
+}
+
+export function addParameter(url, name, value) {
+  return url + (!url.includes("?") ? "?" : "&") + name + "=" + encodeURIComponent(value);
+}
+
+function urlInLanguage(code) {
+  const kept = window.location.search.slice(1).split("&").filter(part =>
+    part && !/^lang=/.test(part));
+  return `${window.location.pathname}?${["lang=" + code].concat(kept).join("&")}`;
+}
+
+function addLanguages(place) {
+  (page.languages || []).forEach(language => {
+    place.appendChild(el("a", {
+      href: urlInLanguage(language[0]),
+      lang: language[0],
+      text: language[1],
+      "aria-current": language[0] === page.language ? "true" : null
+    }));
+  });
+}
+
+export function fillWords() {
+  forEachNode("[data-word]", node => {
+    setText(node, word(node.getAttribute("data-word")));
+  });
+  forEachNode("[data-label]", node => {
+    setAttribute(node, "aria-label", word(node.getAttribute("data-label")));
+  });
+  forEachNode("[data-href]", node => {
+    setAttribute(node, "href", pageUrl(node.getAttribute("data-href")));
+  });
+  if (byId("languages")) {
+    addLanguages(byId("languages"));
+  }
+}
+
+export function showPage() {
+  setClass(document.body, "waiting", false);
+}
+
+function notifierFaultText(fault) {
+  const time = fault.since && formatClock(fault.since);
+  if (fault.recipient === null) {
+    return word(time ? "notify_off_since" : "notify_off",
+      { notifier: fault.notifier, time });
+  }
+  return word("notify_fails", {
+    recipient: fault.recipient,
+    time: time || "–",
+    attempt: fault.attempts,
+    reason: hasWord(fault.detail_code) ? word(fault.detail_code, fault.detail_values)
+      : fault.detail
+  });
+}
+
+export function showNotifierFaults(banner, faults) {
+  setClass(banner, "hidden", !faults.length);
+  setAttribute(document.body, "data-notify", faults.length ? "fails" : null);
+  fillOnChange(banner, JSON.stringify(faults), () => faults.slice(0, MAX_FAULTS).map(fault =>
+    el("p", { text: notifierFaultText(fault) })).concat(faults.length > MAX_FAULTS ? el("p", {
+    text: word("sheet_left_out", { count: faults.length - MAX_FAULTS })
+  }) : []));
+}
+
+export function togglePanel(button, panel) {
+  function setOpen(isOpen) {
+    setClass(panel, "hidden", !isOpen);
+    setAttribute(button, "aria-expanded", isOpen ? "true" : "false");
   }
 
-  Shoe.pageUrl = function (path) {
-    var kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
-    return path + (kept ? "?" + kept.join("&") : "");
-  };
-
-  Shoe.addParameter = function (url, name, value) {
-    return url + (url.indexOf("?") < 0 ? "?" : "&") + name + "=" + encodeURIComponent(value);
-  };
-
-  function urlInLanguage(code) {
-    var kept = window.location.search.slice(1).split("&").filter(function (part) {
-      return part && !/^lang=/.test(part);
-    });
-    return window.location.pathname + "?" + ["lang=" + code].concat(kept).join("&");
-  }
-
-  function addLanguages(place) {
-    (Shoe.page().languages || []).forEach(function (language) {
-      place.appendChild(Shoe.el("a", {
-        href: urlInLanguage(language[0]),
-        lang: language[0],
-        text: language[1],
-        "aria-current": language[0] === Shoe.page().language ? "true" : null
-      }));
-    });
-  }
-
-  Shoe.fillWords = function () {
-    forEachNode("[data-word]", function (node) {
-      Shoe.setText(node, Shoe.word(node.getAttribute("data-word")));
-    });
-    forEachNode("[data-label]", function (node) {
-      Shoe.setAttribute(node, "aria-label", Shoe.word(node.getAttribute("data-label")));
-    });
-    forEachNode("[data-href]", function (node) {
-      Shoe.setAttribute(node, "href", Shoe.pageUrl(node.getAttribute("data-href")));
-    });
-    if (Shoe.byId("languages")) {
-      addLanguages(Shoe.byId("languages"));
+  button.addEventListener("click", () => {
+    setOpen(button.getAttribute("aria-expanded") !== "true");
+  });
+  document.addEventListener("click", event => {
+    if (!panel.contains(event.target) && !button.contains(event.target)) {
+      setOpen(false);
     }
-  };
-
-  Shoe.showPage = function () {
-    Shoe.setClass(document.body, "waiting", false);
-  };
-
-  function notifierFaultText(fault) {
-    var time = fault.since && Shoe.formatClock(fault.since);
-    if (fault.recipient === null) {
-      return Shoe.word(time ? "notify_off_since" : "notify_off",
-        { notifier: fault.notifier, time: time });
+  });
+  document.addEventListener("keydown", event => {
+    if (event.keyCode === 27 && button.getAttribute("aria-expanded") === "true") {
+      setOpen(false);
+      button.focus();
     }
-    return Shoe.word("notify_fails", {
-      recipient: fault.recipient,
-      time: time || "–",
-      attempt: fault.attempts,
-      reason: Shoe.hasWord(fault.detail_code) ? Shoe.word(fault.detail_code, fault.detail_values)
-        : fault.detail
-    });
-  }
-
-  Shoe.showNotifierFaults = function (banner, faults) {
-    Shoe.setClass(banner, "hidden", !faults.length);
-    Shoe.setAttribute(document.body, "data-notify", faults.length ? "fails" : null);
-    Shoe.fillOnChange(banner, JSON.stringify(faults), function () {
-      return faults.slice(0, MAX_FAULTS).map(function (fault) {
-        return Shoe.el("p", { text: notifierFaultText(fault) });
-      }).concat(faults.length > MAX_FAULTS ? Shoe.el("p", {
-        text: Shoe.word("sheet_left_out", { count: faults.length - MAX_FAULTS })
-      }) : []);
-    });
-  };
-
-  Shoe.togglePanel = function (button, panel) {
-    function setOpen(isOpen) {
-      Shoe.setClass(panel, "hidden", !isOpen);
-      Shoe.setAttribute(button, "aria-expanded", isOpen ? "true" : "false");
-    }
-
-    button.addEventListener("click", function () {
-      setOpen(button.getAttribute("aria-expanded") !== "true");
-    });
-    document.addEventListener("click", function (event) {
-      if (!panel.contains(event.target) && !button.contains(event.target)) {
-        setOpen(false);
-      }
-    });
-    document.addEventListener("keydown", function (event) {
-      if (event.keyCode === 27 && button.getAttribute("aria-expanded") === "true") {
-        setOpen(false);
-        button.focus();
-      }
-    });
-    setOpen(false);
-  };
-}());
+  });
+  setOpen(false);
+}
