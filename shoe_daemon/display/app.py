@@ -34,6 +34,7 @@ from shoe_daemon.display.log.sql import Log
 from shoe_daemon.display.logins import Logins, PitAuth
 from shoe_daemon.display.pages import (
     STATIC,
+    Brand,
     FileCache,
     Modules,
     PageTemplates,
@@ -168,7 +169,9 @@ class HttpApp:
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
         self._static = FileCache(STATIC)
         self._modules = Modules(self._static, STATIC)
-        self._pages = PageTemplates(self._static, self._modules)
+        brand = self._settings.brand
+        self._brand = Brand(brand.name, brand.colour, setup.logo)
+        self._pages = PageTemplates(self._static, self._modules, self._brand)
         self._log_pages = HistoryPages(
             log,
             None if setup.history is None else setup.history.evidence,
@@ -209,6 +212,7 @@ class HttpApp:
             Route("/pit/report", self._shift_report),
             Route("/static/modules/{version}/{name}", self._module),
             Route("/static/{name:path}", self._file),
+            Route("/brand/{name}", self._brand_file),
             Route("/health", self._health),
         ]
         if self._orders is not None:
@@ -362,6 +366,11 @@ class HttpApp:
         asked = request.path_params
         file = self._modules.get(asked["version"], asked["name"])
         return self._content(request, file, same=True)
+
+    async def _brand_file(self, request: Request) -> Response:
+        file = self._brand.get(request.path_params["name"])
+        same = file is not None and request.query_params.get("v") == file.version
+        return self._content(request, file, same=same)
 
     async def _file(self, request: Request) -> Response:
         file = self._static.get(request.path_params["name"])

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.display.languages import languages
-from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.errors import UserError, errors_at, one_line, os_errors_at
 from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.operators import Operators, is_hash, require_argon2
@@ -194,6 +194,61 @@ class HistorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
 
+_COLOUR: Final = "#[0-9a-fA-F]{6}"
+_LIGHT: Final = 0.25
+_MAX_LOGO_BYTES: Final = 200_000
+LOGO_TYPES: Final = {".svg": "image/svg+xml", ".png": "image/png"}
+
+
+class BrandSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[display.brand]``: the house on its boards.
+
+    Attributes:
+        name: Its name.
+        logo: An SVG or PNG file, shown in place of the name.
+        colour: ``#rrggbb``, in place of gold: light, for it is on dark and has dark letters on it.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=40)] | None = None
+    logo: Annotated[str, Meta(min_length=1)] | None = None
+    colour: Annotated[str, Meta(pattern=f"^{_COLOUR}$")] | None = None
+
+    def check(self, beside: Path) -> None:
+        """
+        Check the file and the colour.
+
+        Raises:
+            UserError: They cannot be used.
+        """
+        if self.colour is not None and _luminance(self.colour) < _LIGHT:
+            raise UserError(
+                f"display.brand.colour: {self.colour!r} is too dark for the dark board; expected a"
+                " lighter one"
+            )
+        if self.logo is None:
+            return
+        path = beside / self.logo
+        if path.suffix not in LOGO_TYPES or self.name is None:
+            raise UserError(
+                f"display.brand.logo: {self.logo!r}; expected a file .svg or .png, and a name for"
+                " those who do not see it"
+            )
+        with os_errors_at(f"display.brand.logo: {self.logo!r}"):
+            size = path.stat().st_size
+        if size > _MAX_LOGO_BYTES:
+            raise UserError(
+                f"display.brand.logo: {self.logo!r} has {size:,} bytes; expected at most"
+                f" {_MAX_LOGO_BYTES:,}"
+            )
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance, with the plain gamma of 2.2."""
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return float(0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2)
+
+
 class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     Section ``[display]``.
@@ -214,6 +269,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         pit: Access to the pit.
         orders: Commands from the pit.
         history: The log of the pit.
+        brand: The house on its boards.
         time_zone: Time zone of the log, as ``Europe/Paris``; None for that of the computer.
     """
 
@@ -231,6 +287,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pit: PitSettings = PitSettings()
     orders: OrderSettings = OrderSettings()
     history: HistorySettings = HistorySettings()
+    brand: BrandSettings = BrandSettings()
     time_zone: str | None = None
 
     @property
@@ -381,6 +438,7 @@ class DisplaySetup(Struct, frozen=True):
         notes: Credentials that only the service can read, and faults that the display reports
             once it runs.
         history: The log of the pit; None without.
+        logo: The file of the house's logo; None without.
     """
 
     config: DisplayConfig
@@ -390,6 +448,7 @@ class DisplaySetup(Struct, frozen=True):
     tls: tuple[Path, Path] | None = None
     notes: tuple[str, ...] = ()
     history: HistorySetup | None = None
+    logo: Path | None = None
 
     @property
     def refuses_pins(self) -> bool:
@@ -436,6 +495,7 @@ def set_up_display(
     _check_names(settings, loader)
     loader.take(_check_staff_alerts, settings.pit)
     loader.take(_check_language, settings.language)
+    loader.take(settings.brand.check, beside)
     credentials = None
     with check(), attempt():
         credentials = _pit_credentials(settings.pit, beside)
@@ -460,7 +520,8 @@ def set_up_display(
         raise loader.error
     notes = (*loader.notes, *loader.faults)
     commanding = _commanding(config, beside)
-    return DisplaySetup(config, credentials, operators, commanding, tls, notes, history)
+    logo = None if settings.brand.logo is None else beside / settings.brand.logo
+    return DisplaySetup(config, credentials, operators, commanding, tls, notes, history, logo)
 
 
 def _commanding(config: DisplayConfig, beside: Path) -> MqttSettings:

@@ -22,6 +22,8 @@ PAGES: Final = _HERE / "pages"
 STATIC: Final = _HERE / "static"
 
 VERSION_LENGTH: Final = 12
+_ACCENTS: Final = ("gold", "gold-bright")
+"""The colours of the palette that a house may replace."""
 
 _FILE_NAME: Final = re.compile(r"[\w-]+(/[\w-]+)*(\.[\w-]+)+", re.ASCII)
 _MEDIA_TYPES: Final = {
@@ -132,10 +134,52 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:VERSION_LENGTH]
 
 
+class Brand:
+    """
+    The house on its boards: its name, and the addresses of logo and style sheet; None without.
+
+    Args:
+        name: The name.
+        colour: ``#rrggbb`` in place of gold.
+        logo: The file of the logo.
+
+    Raises:
+        OSError: The logo cannot be read.
+    """
+
+    def __init__(self, name: str | None, colour: str | None, logo: Path | None) -> None:
+        self.name, self._files = name, dict[str, StaticFile]()
+        if colour is not None:
+            names = "".join(f"--{each}: {colour}; " for each in _ACCENTS)
+            self._files["brand.css"] = _file(f":root {{ {names}}}\n".encode(), "text/css")
+        if logo is not None:
+            file = _file(logo.read_bytes(), _MEDIA_TYPES[logo.suffix])
+            self._files[f"logo{logo.suffix}"] = file
+
+    def get(self, name: str) -> StaticFile | None:
+        """Return a file by its name; None if there is none."""
+        return self._files.get(name)
+
+    @property
+    def style(self) -> str | None:
+        """The address of the style sheet."""
+        return self._address(".css")
+
+    @property
+    def logo(self) -> str | None:
+        """The address of the logo."""
+        return self._address(".svg") or self._address(".png")
+
+    def _address(self, suffix: str) -> str | None:
+        found = (name for name in self._files if name.endswith(suffix))
+        name = next(found, None)
+        return None if name is None else f"/brand/{name}?v={self._files[name].version}"
+
+
 class PageTemplates:
     """The templates of the pages; a changed file is read again."""
 
-    def __init__(self, static: FileCache, modules: Modules) -> None:
+    def __init__(self, static: FileCache, modules: Modules, brand: Brand) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(PAGES),
             autoescape=True,
@@ -143,6 +187,7 @@ class PageTemplates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._environment.globals["brand"] = brand
         self._environment.globals["words"] = _in_all_languages
         self._environment.globals["static"] = partial(_static_address, static)
         self._environment.globals["modules"] = modules.addresses

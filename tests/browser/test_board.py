@@ -28,6 +28,7 @@ pytestmark = pytest.mark.mosquitto
 SEED = 135
 ROUNDS = 84
 _INTO_THE_NEXT = 3
+_PAPER = re.compile(r"(road-box|pair|sheet|road |figcaption|covered|FIGCAPTION)\b")
 _COMPARED = volume(12, 1)
 
 
@@ -48,7 +49,11 @@ def test_every_round_of_a_shoe_and_the_change_of_shoes(
     assert dealt == ROUNDS + _INTO_THE_NEXT
     assert table.ledger().shoe == 2
     kiosk.assert_clean()
-    assert kiosk.notes.shifts == 0, kiosk.notes.layout
+    # Twice the papers of the roads change their heights: when the Big Road becomes long, and for
+    # the next shoe. Nothing else moves.
+    moved = {each for entry in kiosk.notes.layout for each in entry.split("; ")}
+    assert [each for each in moved if not _PAPER.match(each)] == []
+    assert len(kiosk.notes.layout) <= 2
 
 
 def _journaled(table: Table, wanted: tuple[int, int]) -> Ledger:

@@ -212,7 +212,7 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
     used = "\n".join(line for line in lines if not line.startswith(" "))
     # Files that are not here; and pages that send orders need no command lines.
     used = used.replace('[display.tls]\nlisten = "0.0.0.0:8443"\n', "")
-    for key in ("password_file", "ca_file", "cert_file", "key_file", "operators_file"):
+    for key in ("password_file", "ca_file", "cert_file", "key_file", "operators_file", "logo"):
         used = "\n".join(
             line for line in used.splitlines() if "pit" in line or not line.startswith(key)
         )
@@ -299,3 +299,23 @@ def test_a_wrong_option_is_one_line(arguments: list[str], told: str) -> None:
     assert result.exit_code == 2
     assert told in result.output
     assert len(result.output.splitlines()) == 1
+
+
+@each_case(
+    "keys, wrong",
+    [
+        ('colour = "#123456"', "too dark"),
+        ('colour = "gold"', "expected"),
+        ('logo = "logo.gif"\nname = "Lumiere"', ".svg or .png"),
+        ('logo = "logo.svg"', "a name for"),
+        ('logo = "none.png"\nname = "Lumiere"', "No such file"),
+    ],
+)
+def test_a_brand_is_legible_and_has_a_picture_that_browsers_know(
+    tmp_path: Path, keys: str, wrong: str
+) -> None:
+    (tmp_path / "logo.svg").write_text("<svg/>")
+    with pytest.raises(UserError, match=re.escape(wrong)):
+        load(tmp_path, f"[display.brand]\n{keys}\n")
+    brand = '[display.brand]\nname = "Lumiere"\nlogo = "logo.svg"\ncolour = "#7fd0ff"\n'
+    assert load(tmp_path, brand).logo == tmp_path / "logo.svg"

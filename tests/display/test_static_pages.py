@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shoe_daemon.display.pages import (
     PAGES,
     STATIC,
+    Brand,
     FileCache,
     Modules,
     PageTemplates,
@@ -28,7 +29,7 @@ NAMES = sorted(path.stem for path in PAGES.glob("*.html") if path.stem != "layou
 
 
 def templates(static: FileCache) -> PageTemplates:
-    return PageTemplates(static, Modules(static, STATIC))
+    return PageTemplates(static, Modules(static, STATIC), Brand(None, None, None))
 
 
 @PATIENT
@@ -118,3 +119,27 @@ def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
     assert second.gzipped is not None
     path.unlink()
     assert files.get("a.js") is None
+
+
+def test_the_house_has_its_name_logo_and_colour_on_the_board(tmp_path: Path) -> None:
+    logo = tmp_path / "logo.svg"
+    logo.write_text("<svg/>")
+    static = FileCache(STATIC)
+    modules = Modules(static, STATIC)
+
+    def board(brand: Brand) -> str:
+        page = PageTemplates(static, modules, brand).render("table", "en", "{}")
+        assert page is not None
+        return page.decode()
+
+    assert "/brand/" not in board(Brand(None, None, None))
+    assert '<p id="house">A &amp; B</p>' in board(Brand("A & B", None, None))
+    brand = Brand("A & B", "#7fd0ff", logo)
+    page = board(brand)
+    found = re.findall(r'"(/brand/([\w.]+)\?v=\w+)"', page)
+    assert sorted(name for _, name in found) == ["brand.css", "logo.svg"]
+    assert 'alt="A &amp; B"' in page
+    style = brand.get("brand.css")
+    assert style is not None
+    assert b"--gold: #7fd0ff;" in style.content
+    assert brand.get("../palette.css") is None

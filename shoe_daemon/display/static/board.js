@@ -20,6 +20,7 @@
  *   [data-count=player, banker, tie, player_pair, banker_pair, natural, rounds]   its text
  *   #before     the previous round, in words
  *   svg.road, g.cell, svg.ask   see road_drawing.js
+ *   #papers     class "early" while the Big Road is short, and drawn larger
  *   #veil, #unknown   shown while the table is not fresh, or unknown
  */
 import { byId, el, fillOnChange, setAttribute, setChildren, setClass, setText } from "./dom.js";
@@ -35,6 +36,8 @@ const FONT_TIMEOUT_MS = 1000;
 const SETTLE_AFTER_LOSS_MS = 1500;
 const SPOKEN_ROUNDS = 12;
 const SIDES = ["player", "banker"];
+/* So many columns of the Big Road are drawn large. */
+const EARLY_COLUMNS = 20;
 const CAPTIONS = {
   bead: "bead_plate", big: "big_road", big_eye: "big_eye_boy", small: "small_road",
   cockroach: "cockroach_pig"
@@ -94,11 +97,11 @@ function createRoadBoxes() {
     roadBoxes.push({
       kind: found[i].getAttribute("data-paper"),
       sheet: found[i].appendChild(el("div", { class: "sheet", role: "img" })),
+      caption: found[i].appendChild(el("figcaption", {
+        text: word(CAPTIONS[found[i].getAttribute("data-paper")])
+      })),
       key: null
     });
-    found[i].appendChild(el("figcaption", {
-      text: word(CAPTIONS[found[i].getAttribute("data-paper")])
-    }));
   }
 }
 
@@ -121,15 +124,33 @@ function showRoad(box) {
   if (key === box.key) {
     return;
   }
-  setChildren(box.sheet, drawRoad(box.kind, roads, {
+  const drawn = drawRoad(box.kind, roads, {
     width: box.width, height: box.height, fresh: isNew() && data !== box.data
-  }));
+  });
+  setChildren(box.sheet, drawn);
+  setClass(box.caption, "covered", isCovered(box, drawn));
   box.key = key;
   box.data = data;
   setAttribute(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOutcomes(box.kind));
 }
 
+/* Whether a cell lies where the name of the road is, at the end of the last row. */
+function isCovered(box, drawn) {
+  const high = box.height / 6;
+  const wide = box.width / drawn.getAttribute("data-columns");
+  const first = Number(drawn.getAttribute("data-first"));
+  const left = (box.width - box.caption.offsetWidth) / wide + first;
+  const top = (box.height - box.caption.offsetHeight) / high;
+  return (roads && roads[box.kind] || []).some(cell => cell.col + 1 > left && cell.row + 1 > top);
+}
+
 function drawRoads() {
+  const last = roads && roads.big[roads.big.length - 1];
+  const isEarly = !last || last.col < EARLY_COLUMNS;
+  if (isEarly !== byId("papers").classList.contains("early")) {
+    setClass(byId("papers"), "early", isEarly);
+    measureRoadBoxes();
+  }
   roadBoxes.forEach(showRoad);
   SIDES.forEach(side => {
     const node = document.querySelector(`[data-ask-of=${side}]`);

@@ -81,6 +81,18 @@ function buildEmblem() {
   setChildren(node, [drawCard(null), drawCard(null)]);
 }
 
+/* The time of day, in the form of the page's language. */
+function runClock() {
+  const form = new Intl.DateTimeFormat(document.documentElement.lang,
+    { hour: "2-digit", minute: "2-digit", hour12: false });
+  function show() {
+    const now = new Date();
+    setText(byId("clock"), form.format(now));
+    window.setTimeout(show, 60100 - now.getTime() % 60000);
+  }
+  show();
+}
+
 /* The pointer is hidden while nobody moves it. */
 function hidePointer() {
   let timer = null;
@@ -101,6 +113,7 @@ export function build() {
   buildAsks();
   buildEmblem();
   hidePointer();
+  runClock();
   SIDES.forEach(side => {
     setText(byId(side).querySelector(".ghost"), glyph(side));
   });

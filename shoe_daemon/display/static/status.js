@@ -97,15 +97,14 @@ function wagerName(id) {
   return hasWord(`wager_${id}`) ? word(`wager_${id}`) : id.replace(/_/g, " ");
 }
 
-function createChip(kind, text, odds, isNote) {
-  return el("li", { "data-chip": kind, class: isNote ? "note" : null }, [
+function createChip(kind, text, odds, name) {
+  return el("li", { "data-chip": kind, class: name || null }, [
     text, odds ? el("b", { text: ` ${odds}` }) : null
   ]);
 }
 
 function wonWagers(last) {
-  return last.data.wagers.filter(wager =>
-    wager.result === "win" && wager.wager !== "player" && wager.wager !== "banker");
+  return last.data.wagers.filter(wager => wager.result === "win");
 }
 
 function naturalTotal(last) {
@@ -131,7 +130,7 @@ function resultNotes(last, revised) {
 }
 
 function createNote(kind) {
-  return createChip(kind[0], word(kind[1]), null, true);
+  return createChip(kind[0], word(kind[1]), null, "note");
 }
 
 /* Notes during a round: it is partial, or an earlier result is held. */
@@ -155,7 +154,8 @@ function resultChips(last, revised) {
       const kind = `${side}_pair`;
       return last.data[side].pair && !paid[kind] ? createChip(kind, word(kind)) : null;
     }),
-    wagers.map(wager => createChip(wager.wager, wagerName(wager.wager), wager.pays)),
+    wagers.map(wager => createChip(wager.wager, wagerName(wager.wager), wager.pays,
+      SIDES.includes(wager.wager) ? "main" : null)),
     resultNotes(last, revised)
   ];
 }
