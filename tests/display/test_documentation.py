@@ -24,6 +24,7 @@ def test_every_configuration_is_accepted(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pit.hash").write_text(hash_pin("12345678"), encoding="utf-8")
+    (tmp_path / "logo.svg").write_text("<svg/>", encoding="utf-8")
     for account in ("board", "pit-display", "pit-log"):
         (tmp_path / f"{account}.password").write_text("x\n", encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
