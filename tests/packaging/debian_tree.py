@@ -26,7 +26,7 @@ from tests.brokers import PATIENCE, wait_for
 _BUILD: Final = Path(__file__).resolve().parents[2] / "build/packaging"
 _CONTENT: Final = (
     *("systemd-sysv", "dbus", "udev", "python3", "openssl", "mosquitto", "mosquitto-clients"),
-    *("man-db", "bash-completion"),
+    *("man-db", "bash-completion", "libpq5"),
 )
 _UBUNTU: Final = ("noble", "resolute")
 _UBUNTU_KEYRING: Final = "ubuntu-archive-keyring.gpg"
@@ -77,10 +77,11 @@ class BootedDebian:
     Args:
         packages: This folder is its ``/mnt``.
         console: A file for what it prints.
+        more: Further options of systemd-nspawn.
     """
 
-    def __init__(self, packages: Path, console: Path) -> None:
-        self._packages, self._console = packages, console
+    def __init__(self, packages: Path, console: Path, *more: str) -> None:
+        self._packages, self._console, self._more = packages, console, more
         self._name = f"shoe-{secrets.token_hex(4)}"
         self._groups: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,6 +93,7 @@ class BootedDebian:
             *(f"--directory={cached_debian()}", "--volatile=overlay"),
             *(f"--bind-ro={self._packages}:/mnt", "--private-network"),
             *("--link-journal=no", "--console=pipe", "--register=no", "--keep-unit"),
+            *self._more,
         ]
         try:
             self._make_groups()

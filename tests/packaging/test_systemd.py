@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from shoe_daemon.forward.database import schema
+from tests.brokers import wait_for
+from tests.fakes.postgres import PASSWORD, Server, find_programs, temporary_server
 from tests.packaging.conftest import ROOT
 from tests.packaging.debian_tree import BootedDebian
 
@@ -97,13 +100,18 @@ def booted(
     """
     console = tmp_path_factory.mktemp("booted") / "console"
     with BootedDebian(packages[0].parent, console) as system:
-        folder = "/etc/systemd/system/shoe-simulator@.service.d"
-        system.run(f"mkdir {folder}; echo '{FAST_SHOE}' > {folder}/fast.conf")
-        system.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
-        said = system.run(f"printf '471100\\n' | {INIT} --operator Maria")
-        assert "result    1 " in said
-        assert "orders    http://127.0.0.1:8080/pit" in said
+        assert "orders    http://127.0.0.1:8080/pit" in install(system)
         yield system
+
+
+def install(system: BootedDebian) -> str:
+    """Install the package, and a table with a fast shoe; return what `init` printed."""
+    folder = "/etc/systemd/system/shoe-simulator@.service.d"
+    system.run(f"mkdir {folder}; echo '{FAST_SHOE}' > {folder}/fast.conf")
+    system.run("dpkg --force-unsafe-io --install /mnt/shoe-daemon_*.deb")
+    said = system.run(f"printf '471100\\n' | {INIT} --operator Maria")
+    assert "result    1 " in said
+    return said
 
 
 def show(system: BootedDebian, field: str, unit: str = DAEMON) -> str:
@@ -295,6 +303,66 @@ def test_without_its_credentials_a_unit_runs_and_says_what_is_missing(
             assert lacks in line
     assert "shoe: ok" in show(booted, "StatusText")
     booted.run(f"mv /root/kept/*.cred /etc/shoe-daemon; {restart}")
+
+
+FORWARD = """
+[forward]
+database = "host=/srv dbname=shoe user=floor"
+password_file = "forward.password"
+every = 1
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A PostgreSQL of this machine, whose socket the unit's user may use."""
+    if find_programs() is None:
+        pytest.skip("PostgreSQL is missing: apt-get install postgresql-15")
+    with temporary_server() as running:
+        running.folder.chmod(0o755)
+        running.make_database(schema())
+        yield running
+
+
+def copied(server: Server) -> int:
+    """Return how many events are in the database."""
+    with server.connect(database="shoe") as connection:
+        rows = connection.execute("SELECT count(*) FROM (TABLE shoe.event UNION ALL"
+                                  " TABLE shoe.staff_event) AS e").fetchall()  # fmt: skip
+    return int(rows[0][0])
+
+
+def test_the_copy_in_a_database_survives_its_server_and_ends_with_the_table(
+    packages: list[Path], tmp_path: Path, server: Server
+) -> None:
+    unit = "shoe-forward@table-1.service"
+    bind = f"--bind={server.folder}:/srv"
+    with BootedDebian(packages[0].parent, tmp_path / "console", bind) as system:
+        install(system)
+        etc = "/etc/shoe-daemon"
+        system.run(
+            f"install -m 600 /dev/null {etc}/forward.password; "
+            f"echo {PASSWORD} > {etc}/forward.password; echo '{FORWARD}' >> {etc}/table-1.toml; "
+            f"systemctl start {unit}"
+        )
+        wait_for(lambda: copied(server) > 0, "the first rows")
+        system.wait(f'systemctl status {unit} | grep -q "[0-9] events to copy, oldest [0-9]* s"')
+
+        server.kill()
+        system.wait(f'systemctl status {unit} | grep -q "no database"')
+        server.start()
+        before = copied(server)
+        wait_for(lambda: copied(server) > before, "rows after the server's return")
+        system.wait(f'systemctl status {unit} | grep -q "events to copy"')
+        assert show(system, "ActiveState", unit) == "active"
+        assert show(system, "NRestarts", unit) == "0"
+
+        said = system.run("shoe-daemon init --yes --remove --table table-1")
+        assert f"stop      {unit}" in said
+        assert system.run(f"systemctl --quiet is-active {unit} || echo no") == "no\n"
+        journal = "/var/lib/shoe-daemon/table-1/journal.db"
+        told = system.run(f"shoe-daemon journal verify {journal}")
+        assert f"unchanged up to event {copied(server)};" in told
 
 
 def test_another_computer_goes_on_from_a_backup(
