@@ -130,7 +130,14 @@ class JsonViews:
         return _encode({**self._unknown_table(name), "key": None, "known": False, "state": None})
 
     def _missing_row(self, name: str) -> bytes:
-        row = {"state": None, "alerts": (), "devices": (), "outcomes": "", "status": None}
+        row = {
+            "state": None,
+            "alerts": (),
+            "figures": None,
+            "devices": (),
+            "outcomes": "",
+            "status": None,
+        }
         return _encode({**self._unknown_table(name), **row, "key": name, "faults": 0})
 
     def _unknown_table(self, name: str) -> dict[str, Any]:
@@ -166,6 +173,11 @@ class JsonViews:
                 "fresh": table.freshness,
                 "state": state,
                 "alerts": _open_alerts(table),
+                "figures": (
+                    None
+                    if state is None
+                    else table.figures.hour(state.published, table.events_since)
+                ),
                 "devices": [
                     {**msgspec.to_builtins(each.body), "id": name} for name, each in table.devices
                 ],

@@ -296,6 +296,7 @@ class Floor:
             raise InvalidMessage(f"seq {seq} is far beyond that of the table, {state.seq}")
         if not table.events.add(seq, document.json):
             return []
+        table.figures.note(document.body.type, document.body.at)
         return [Change(table.key, "event", document.json)]
 
     def _store(self, table: Table, name: str, document: Document) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from shoe_daemon.floor.figures import Figures
 from shoe_daemon.floor.messages import Document
 from shoe_daemon.mqtt.documents import NotifierStatus
 from shoe_daemon.mqtt.topics import STATE
@@ -348,6 +349,7 @@ class Table:
         key: Both ids, joined by a dot.
         contact: What the freshness depends on.
         documents: Documents by kind: `state`, `roads` …; devices as ``device/<id>``.
+        figures: What happened in the last hour.
         events_since: Time from which on `events` is complete, apart from dropped old events.
         faults: Number of invalid messages.
         freshness: The freshness that was published last.
@@ -362,6 +364,7 @@ class Table:
         self.contact = LastContact()
         self.documents: dict[str, Document] = {}
         self.events = events
+        self.figures = Figures()
         self.events_since = since
         self.faults = 0
         self.freshness = Freshness("unknown")
