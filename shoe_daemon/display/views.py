@@ -138,7 +138,9 @@ class JsonViews:
             "outcomes": "",
             "status": None,
         }
-        return _encode({**self._unknown_table(name), **row, "key": name, "faults": 0})
+        return _encode(
+            {**self._unknown_table(name), **row, "figures": None, "key": name, "faults": 0}
+        )
 
     def _unknown_table(self, name: str) -> dict[str, Any]:
         site, _, table = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""What a floor manager asks of a table: rounds an hour, and the irregularities of the last hour."""
+"""The last hour of a table, for a floor manager."""
 
 from __future__ import annotations
 
