@@ -294,7 +294,7 @@ def test_what_is_upgraded_and_taken_back_is_followed(
 def test_a_page_with_an_open_order_stays(upgradable: Upgradable, kiosk: Watched) -> None:
     """It may wait for an answer, which is lost with the page."""
     followed = Followed(kiosk, f"{upgradable.url}/pit/table/x")
-    followed.page.evaluate(SHEET + ".open('x', 'hold', {}, 'Hold')")
+    followed.page.evaluate(SHEET + ".open({table: 'x', verb: 'hold', title: 'Hold'})")
     upgradable.upgrade()
     followed.pass_time()
     assert followed.loads == 1

@@ -13,6 +13,7 @@
  *                   computer; every line shown is updated
  */
 import { el, fillOnChange, setText } from "./dom.js";
+import { load, store } from "./storage.js";
 import { word } from "./translations.js";
 
 const STORAGE_KEY = "shoe-operator";
@@ -101,20 +102,11 @@ export function setTable(row, options) {
 }
 
 export function bindOperator(input) {
-  try {
-    operator = window.localStorage.getItem(STORAGE_KEY) || "";
-  } catch {
-    operator = "";
-  }
+  operator = load(STORAGE_KEY) || "";
   input.value = operator;
   input.addEventListener("input", () => {
     operator = input.value.trim().slice(0, 60);
-    try {
-      window.localStorage.setItem(STORAGE_KEY, operator);
-    } catch {
-      // Without storage the name is lost with the next load.
-      operator = input.value.trim().slice(0, 60);
-    }
+    store(STORAGE_KEY, operator);
     updateLines();
   });
 }

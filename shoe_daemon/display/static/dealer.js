@@ -201,14 +201,17 @@ function signWord(dealer) {
 
 function sign() {
   let isOff = false;
-  orderSheet.open(row.key, "dealer", { dealer() {
+  function dealer() {
     isOff = signsOff();
     return isOff ? null : operator.name;
-  } }, signWord(row.state.dealer), true, () => {
+  }
+  function then() {
     if (isOff) {
       operator.logOut();
     }
-  });
+  }
+  orderSheet.open({ table: row.key, verb: "dealer", fields: { dealer },
+    title: signWord(row.state.dealer), direct: true, then });
 }
 
 function show() {

@@ -1,14 +1,13 @@
 /*
  * The list of events, newest first; it does not move while somebody reads it.
  *
- * createEventLog(box, list, unreadButton)  box scrolls; list is its <ol>; the button shows the
+ * new EventLog(box, list, unreadButton)  box scrolls; list is its <ol>; the button shows the
  *                          number of unread events and scrolls to them. Each event is a
  *                          <li class="event"> with data-seq, data-type, data-round and, for
  *                          an irregularity, data-severity
  *     .replace(events, since)   all events known since then, oldest first: shown events stay,
  *                               unless events between may be missing
  *     .add(event)               one more event
- *     .count                    number of events shown
  */
 import { el, setChildren, setClass, setText } from "./dom.js";
 import * as format from "./format.js";
@@ -34,8 +33,7 @@ const EVENT_CLASSES = {
 function createLine(event) {
   const text = format.event(event);
   return el("li", {
-    class: "event " + (EVENT_CLASSES[event.type] || "plain") +
-      (text.side ? ` ${text.side}` : ""),
+    class: ["event", EVENT_CLASSES[event.type] || "plain", text.side].filter(Boolean).join(" "),
     "data-seq": event.seq,
     "data-type": event.type,
     "data-round": event.round,
@@ -57,91 +55,88 @@ function createLine(event) {
   ]);
 }
 
-export function createEventLog(box, list, unreadButton) {
-  let newest = 0;
-  let shown = {};
-  let unread = 0;
-  const self = { count: 0 };
-
-  function scrolls() {
-    return box.scrollHeight > box.clientHeight + 1 && window.innerWidth > 900;
+export class EventLog {
+  constructor(box, list, unreadButton) {
+    Object.assign(this, { box, list, unreadButton });
+    this.clear();
+    unreadButton.addEventListener("click", () => {
+      box.scrollTop = 0;
+      if (!this.scrolls()) {
+        list.scrollIntoView();
+      }
+      this.setUnread(0);
+    });
+    box.addEventListener("scroll", () => this.resetUnread());
+    window.addEventListener("scroll", () => this.resetUnread());
   }
 
-  function isReading() {
-    return scrolls() ? box.scrollTop > 8 : list.getBoundingClientRect().top < 0;
+  clear() {
+    setChildren(this.list, null);
+    this.shown = {};
+    this.newest = 0;
+    this.unread = 0;
   }
 
-  function showUnread() {
-    setClass(unreadButton, "hidden", unread === 0);
-    setText(unreadButton, word("events_new", { count: unread }));
+  scrolls() {
+    return this.box.scrollHeight > this.box.clientHeight + 1 && window.innerWidth > 900;
   }
 
-  function resetUnread() {
-    if (unread && !isReading()) {
-      unread = 0;
-      showUnread();
+  isReading() {
+    return this.scrolls() ? this.box.scrollTop > 8 : this.list.getBoundingClientRect().top < 0;
+  }
+
+  setUnread(count) {
+    this.unread = count;
+    setClass(this.unreadButton, "hidden", count === 0);
+    setText(this.unreadButton, word("events_new", { count }));
+  }
+
+  resetUnread() {
+    if (this.unread && !this.isReading()) {
+      this.setUnread(0);
     }
   }
 
-  function removeOldest() {
-    while (list.children.length > MAX_EVENTS) {
-      delete shown[list.lastChild.getAttribute("data-seq")];
-      list.removeChild(list.lastChild);
+  removeOldest() {
+    while (this.list.children.length > MAX_EVENTS) {
+      delete this.shown[this.list.lastChild.getAttribute("data-seq")];
+      this.list.lastChild.remove();
     }
   }
 
-  function insertOne(event) {
-    let before = list.firstChild;
+  insertOne(event) {
+    let before = this.list.firstChild;
     while (before && Number(before.getAttribute("data-seq")) > event.seq) {
       before = before.nextSibling;
     }
-    shown[event.seq] = true;
-    list.insertBefore(createLine(event), before);
-    newest = Math.max(newest, event.seq);
+    this.shown[event.seq] = true;
+    this.list.insertBefore(createLine(event), before);
+    this.newest = Math.max(this.newest, event.seq);
   }
 
-  function insert(events, quiet) {
-    const wasReading = isReading();
-    const height = list.offsetHeight;
-    const added = events.filter(event => !shown[event.seq]);
-    added.forEach(insertOne);
-    removeOldest();
-    if (wasReading && !quiet) {
-      unread += added.length;
-      if (scrolls()) {
-        box.scrollTop += list.offsetHeight - height;
-      } else {
-        window.scrollBy(0, list.offsetHeight - height);
-      }
+  insert(events, quiet) {
+    const countsUnread = this.isReading() && !quiet;
+    const height = this.list.offsetHeight;
+    const added = events.filter(event => !this.shown[event.seq]);
+    added.forEach(event => this.insertOne(event));
+    this.removeOldest();
+    if (countsUnread && this.scrolls()) {
+      this.box.scrollTop += this.list.offsetHeight - height;
+    } else if (countsUnread) {
+      window.scrollBy(0, this.list.offsetHeight - height);
     }
-    self.count = list.children.length;
-    showUnread();
+    this.setUnread(this.unread + (countsUnread ? added.length : 0));
   }
 
-  unreadButton.addEventListener("click", () => {
-    box.scrollTop = 0;
-    if (!scrolls()) {
-      list.scrollIntoView();
-    }
-    unread = 0;
-    showUnread();
-  });
-  box.addEventListener("scroll", resetUnread);
-  window.addEventListener("scroll", resetUnread);
-  function clear() {
-    setChildren(list, null);
-    shown = {};
-    newest = 0;
-    unread = 0;
-  }
-
-  self.replace = (events, since) => {
-    const last = list.querySelector("time");
+  replace(events, since) {
+    const last = this.list.querySelector("time");
     if (last && since && new Date(since) > new Date(last.getAttribute("datetime"))) {
-      clear();
+      this.clear();
     }
-    insert(events, newest === 0);
-  };
-  self.add = event => insert([event], false);
-  return self;
+    this.insert(events, this.newest === 0);
+  }
+
+  add(event) {
+    this.insert([event], false);
+  }
 }

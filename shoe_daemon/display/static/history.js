@@ -20,7 +20,7 @@ import { handleInitial, openStream } from "./event_stream.js";
 import * as format from "./format.js";
 import { drawDisc, drawRoad, roadKey } from "./road_drawing.js";
 import { arrange, whenIdle } from "./stable_layout.js";
-import { fillWords, pageUrl, showPage } from "./staff_page.js";
+import { fillWords, pageUrl, showLost, showPage } from "./staff_page.js";
 import { syncClock } from "./ticking_age.js";
 import { formatClock, formatNumber, page, word } from "./translations.js";
 
@@ -264,12 +264,7 @@ function start() {
   showPage();
   drawRoads();
   window.addEventListener("resize", drawRoads);
-  openStream(page.live, handlers, (lost, since) => {
-    setAttribute(document.body, "data-lost", lost ? "true" : null);
-    setClass(byId("lost-banner"), "hidden", !lost);
-    setText(byId("lost-since"), lost
-      ? word("since", { time: formatClock(since) }) : "");
-  });
+  openStream(page.live, handlers, showLost);
 }
 
 start();

@@ -9,16 +9,13 @@
  * showPage()             shows the page, which is hidden (class `waiting`) until it is built
  * togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
  *                        or a click elsewhere closes it
- * showNotifierFaults(banner, faults)   shows why people are not notified; [] hides the banner
+ * showPitBanners(pit)    #broker-banner, and #notify-banner: why people are not notified
+ * showLost(isLost, since)   #lost-banner: the display is lost; data-lost of the body
  */
 import { byId, el, fillOnChange, setAttribute, setClass, setText } from "./dom.js";
 import { formatClock, hasWord, page, word } from "./translations.js";
 
 const MAX_FAULTS = 3;
-
-function forEachNode(selector, action) {
-  Array.from(document.querySelectorAll(selector)).forEach(action);
-}
 
 export function pageUrl(path) {
   const kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
@@ -47,13 +44,13 @@ function addLanguages(place) {
 }
 
 export function fillWords() {
-  forEachNode("[data-word]", node => {
+  document.querySelectorAll("[data-word]").forEach(node => {
     setText(node, word(node.getAttribute("data-word")));
   });
-  forEachNode("[data-label]", node => {
+  document.querySelectorAll("[data-label]").forEach(node => {
     setAttribute(node, "aria-label", word(node.getAttribute("data-label")));
   });
-  forEachNode("[data-href]", node => {
+  document.querySelectorAll("[data-href]").forEach(node => {
     setAttribute(node, "href", pageUrl(node.getAttribute("data-href")));
   });
   if (byId("languages")) {
@@ -80,7 +77,22 @@ function notifierFaultText(fault) {
   });
 }
 
-export function showNotifierFaults(banner, faults) {
+export function showLost(isLost, since) {
+  setAttribute(document.body, "data-lost", isLost ? "true" : null);
+  setClass(byId("lost-banner"), "hidden", !isLost);
+  setText(byId("lost-since"), isLost ? word("since", { time: formatClock(since) }) : "");
+}
+
+export function showPitBanners({ broker, notifications }) {
+  setAttribute(document.body, "data-broker", String(broker.connected));
+  setClass(byId("broker-banner"), "hidden", broker.connected);
+  setText(byId("broker-since"),
+    broker.since ? word("since", { time: formatClock(broker.since) }) : "");
+  setText(byId("broker-detail"), broker.detail || "");
+  showNotifierFaults(byId("notify-banner"), notifications);
+}
+
+function showNotifierFaults(banner, faults) {
   setClass(banner, "hidden", !faults.length);
   setAttribute(document.body, "data-notify", faults.length ? "fails" : null);
   fillOnChange(banner, JSON.stringify(faults), () => faults.slice(0, MAX_FAULTS).map(fault =>
