@@ -130,17 +130,9 @@ class JsonViews:
         return _encode({**self._unknown_table(name), "key": None, "known": False, "state": None})
 
     def _missing_row(self, name: str) -> bytes:
-        row = {
-            "state": None,
-            "alerts": (),
-            "figures": None,
-            "devices": (),
-            "outcomes": "",
-            "status": None,
-        }
-        return _encode(
-            {**self._unknown_table(name), **row, "figures": None, "key": name, "faults": 0}
-        )
+        row = {"state": None, "alerts": (), "devices": (), "outcomes": "", "status": None}
+        known = {**self._unknown_table(name), **row, "figures": None}
+        return _encode({**known, "key": name, "faults": 0})
 
     def _unknown_table(self, name: str) -> dict[str, Any]:
         site, _, table = name.rpartition(".")

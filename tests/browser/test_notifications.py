@@ -71,6 +71,22 @@ def test_failing_notifications_are_in_the_pit_and_nowhere_else(
     kiosk.assert_clean()
 
 
+def test_tables_that_the_database_is_behind_are_in_the_pit(
+    stage: Stage, own_kiosk: Watched
+) -> None:
+    page = own_kiosk.page
+    page.add_init_script(HEARD)
+    visit(own_kiosk, stage)
+    pit = page.evaluate(f"() => {BLOCK}.first.pit")
+    late = {"table": f"{SITE}.table-7", "events": 320, "since": "2026-11-21T20:00:00.000Z"}
+    page.evaluate("(pit) => window.heard.pit(pit)", pit | {"copies": [late]})
+    told = page.inner_text("#notify-banner")
+    assert re.match(rf"The database lacks 320 events of {SITE}.table-7 since \S+", told)
+    page.evaluate("(pit) => window.heard.pit(pit)", pit)
+    assert page.is_hidden("#notify-banner")
+    own_kiosk.assert_clean()
+
+
 @pytest.mark.parametrize("code", sample(languages(), 2))
 def test_every_failure_is_told_in_the_language_of_the_page(
     stage: Stage, kiosk: Watched, notifier: Callable[[bytes], None], code: str

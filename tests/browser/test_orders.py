@@ -755,6 +755,17 @@ class TestDealer:
         page.evaluate("(found) => window.heard.board(found)", board | {"state": dealing})
         page.wait_for_selector('#say[data-say="draw"]')
 
+    def test_a_hold_hides_no_card_that_is_due(
+        self, stage: Stage, table: Table, own_kiosk: Watched
+    ) -> None:
+        page = own_kiosk.page
+        page.goto(f"{stage.display.url}/table/{table.name}/dealer?lang=en")
+        table.deal("P1:2S", "B1:2H", "P2:3D", "B2:3C")
+        page.wait_for_selector('#say[data-say="draw"]')
+        assert table.order("hold", operator="Maria", pin=PIN)["ok"]
+        page.wait_for_selector('#say[data-say="wait"]')
+        assert page.inner_text("#more") == "The supervisor decides · The Player draws on 5."
+
     def test_a_dealer_signs_on_and_off(self, table: Table, screen: Watched) -> None:
         page = screen.page
         page.click("#sign")

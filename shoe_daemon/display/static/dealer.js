@@ -117,19 +117,18 @@ function now() {
 function course(state) {
   const round = state.round;
   const result = resultOf(state);
-  if (state.on_hold) {
-    return { say: "wait", main: word("on_hold"), more: word("supervisor_decides") };
-  }
-  if (round && state.held.includes(round.number)) {
-    return { say: "wait", main: word("result_held"), more: word("supervisor_decides") };
+  const due = round && !round.finished ? round.draw_due : null;
+  const dueText = due ? sentence(due, due.text).text : "";
+  const isHeld = round && state.held.includes(round.number);
+  if (state.on_hold || isHeld) {
+    return { say: "wait", main: word(state.on_hold ? "on_hold" : "result_held"),
+      more: [word("supervisor_decides"), dueText].filter(Boolean).join(" · ") };
   }
   if (burnCount(state)) {
     return { say: "burn", main: word("dealer_burn", { count: toBurn.count }), more: "" };
   }
-  if (round && !round.finished && round.draw_due) {
-    const text = format.round(state);
-    return { say: "draw", hand: round.draw_due.hand, main: text.text,
-      more: sentence(round.draw_due, round.draw_due.text).text };
+  if (due) {
+    return { say: "draw", hand: due.hand, main: format.round(state).text, more: dueText };
   }
   if(result) {
     return { say: "result", hand: result.data.outcome, main: format.outcome(result.data.outcome),

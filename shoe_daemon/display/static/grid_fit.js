@@ -9,8 +9,8 @@
 import { setAttribute, setClass } from "./dom.js";
 
 /* Width and height of a tile in em, and its largest and smallest font size in pixels. */
-const ROOMY = { wide: 17.6, tall: 11.2, sizes: [44, 15] };
-const COMPACT = { wide: 15.2, tall: 6.15, sizes: [26, 12.5] };
+const ROOMY = { wide: 17.6, tall: 12.4, sizes: [96, 15] };
+const COMPACT = { wide: 15.2, tall: 7.35, sizes: [26, 12.5] };
 const GAP_PX = 9;
 const MAX_COLUMNS = 12;
 const SMALLEST_SIZE = 13.5;

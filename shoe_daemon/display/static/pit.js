@@ -200,6 +200,7 @@ function initButtons() {
     window.location.replace(`#${name}`);
   }));
   setFilter((window.location.hash.match(/^#(alerts|offline)$/) || [null, "all"])[1]);
+  togglePanel(byId("menu-button"), byId("health"));
   togglePanel(byId("faults-button"), byId("faults"));
   window.addEventListener("resize", fitTiles);
 }

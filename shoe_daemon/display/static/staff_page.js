@@ -9,7 +9,8 @@
  * showPage()             shows the page, which is hidden (class `waiting`) until it is built
  * togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
  *                        or a click elsewhere closes it
- * showPitBanners(pit)    #broker-banner, and #notify-banner: why people are not notified
+ * showPitBanners(pit)    #broker-banner, and #notify-banner: why people are not notified, and which
+ *                        tables the database is behind
  * showLost(isLost, since)   #lost-banner: the display is lost; data-lost of the body
  */
 import { byId, el, fillOnChange, setAttribute, setClass, setText } from "./dom.js";
@@ -83,22 +84,27 @@ export function showLost(isLost, since) {
   setText(byId("lost-since"), isLost ? word("since", { time: formatClock(since) }) : "");
 }
 
-export function showPitBanners({ broker, notifications }) {
+export function showPitBanners({ broker, notifications, copies }) {
   setAttribute(document.body, "data-broker", String(broker.connected));
   setClass(byId("broker-banner"), "hidden", broker.connected);
   setText(byId("broker-since"),
     broker.since ? word("since", { time: formatClock(broker.since) }) : "");
   setText(byId("broker-detail"), broker.detail || "");
-  showNotifierFaults(byId("notify-banner"), notifications);
+  showFaultTexts(byId("notify-banner"),
+    notifications.map(notifierFaultText).concat(copies.map(lateCopyText)));
 }
 
-function showNotifierFaults(banner, faults) {
-  setClass(banner, "hidden", !faults.length);
-  setAttribute(document.body, "data-notify", faults.length ? "fails" : null);
-  fillOnChange(banner, JSON.stringify(faults), () => faults.slice(0, MAX_FAULTS).map(fault =>
-    el("p", { text: notifierFaultText(fault) })).concat(faults.length > MAX_FAULTS ? el("p", {
-    text: word("sheet_left_out", { count: faults.length - MAX_FAULTS })
-  }) : []));
+function lateCopyText({ table, events, since }) {
+  return word("copy_late", { table, count: events, time: formatClock(since) });
+}
+
+function showFaultTexts(banner, texts) {
+  const left = texts.length - MAX_FAULTS;
+  const shown = texts.slice(0, MAX_FAULTS).concat(
+    left > 0 ? word("sheet_left_out", { count: left }) : []);
+  setClass(banner, "hidden", !texts.length);
+  setAttribute(document.body, "data-notify", texts.length ? "fails" : null);
+  fillOnChange(banner, JSON.stringify(shown), () => shown.map(text => el("p", { text })));
 }
 
 export function togglePanel(button, panel) {

@@ -133,9 +133,23 @@ function showHands(node, row) {
     round ? [createSpots("player", round), createSpots("banker", round)] : null);
 }
 
+/* Rounds an hour, the time since the last round, and the irregularities of the hour. */
+function showFigures(parts, row) {
+  const { pace, opened, decided } = row.figures || { pace: null, opened: 0, decided: 0 };
+  const last = row.state && row.state.last_result;
+  setText(parts.pace, pace === null ? "" : word("figures_pace", { count: pace }));
+  setAttribute(parts.pace, "title", pace === null ? null
+    : word("figures_pace_label", { count: pace }));
+  setText(parts.hour, opened || decided ? word("figures_hour", { opened, decided }) : "");
+  setAttribute(parts.hour, "title", word("figures_hour_label", { opened, decided }));
+  setText(parts.lastWord, last ? `${word("figures_last")}\u00a0` : "");
+  showAge(parts.lastAge, last ? last.at : null);
+}
+
 function createParts(key) {
   const parts = {};
-  ["name", "where", "tags", "strip", "hands", "now", "age", "player", "banker", "readers"]
+  ["name", "where", "tags", "strip", "hands", "now", "age", "player", "banker", "readers", "pace",
+    "hour", "lastWord", "lastAge"]
     .forEach(name => { parts[name] = el("span", { class: name }); });
   parts.strip.setAttribute("role", "img");
   parts.player.className = "points player";
@@ -154,6 +168,8 @@ function createParts(key) {
       [parts.name, parts.where, parts.round, parts.readers]),
     el("span", { class: "line middle" }, [parts.strip, parts.tags]),
     parts.hands,
+    el("span", { class: "line figures" },
+      [parts.pace, el("span", { class: "last" }, [parts.lastWord, parts.lastAge]), parts.hour]),
     el("span", { class: "line foot" }, [parts.score, parts.now, parts.age])
   ]);
   return parts;
@@ -192,6 +208,7 @@ export function createTile(key) {
       showBeads(parts.strip, row);
       showStatus(parts, row);
       showTotals(parts, row);
+      showFigures(parts, row);
       if (roomy) {
         showHands(parts.hands, row);
       }
