@@ -67,7 +67,7 @@ export function alertHeader(alert) {
       ]),
       age
     ]),
-    el("div", { class: "kind" },
+    el("h3", { class: "kind" },
       [format.kind(alert.data.kind), createStaffMark(alert)]),
     el("div", { class: "concerns", text: roundAndPlace(alert) })
   ];

@@ -12,6 +12,7 @@
  * isDrawUnknown(round)   whether an unread card hides which hand draws next
  */
 import { svg } from "./dom.js";
+import { hasWord, word } from "./translations.js";
 
 const BLACK = "var(--card-black)";
 const RED = "var(--card-red)";
@@ -130,13 +131,25 @@ function drawUnread() {
   ];
 }
 
+/* The name of a card for those who do not see it. */
+function cardInWords(card) {
+  if (!card || card === "?") {
+    return word(card === null ? "card_face_down" : "card_unread");
+  }
+  const rank = card.slice(0, -1);
+  return word("card_name", {
+    rank: hasWord(`rank_${rank}`) ? word(`rank_${rank}`) : rank,
+    suit: word(`suit_${card.slice(-1)}`)
+  });
+}
+
 export function drawCard(card) {
   const known = /^(10|[2-9AJQK])([SHDC])$/.exec(card || "");
   const inside = known ? drawFace(known[1], known[2]) : card === null ? drawBack() : drawUnread();
   return svg("svg", {
     class: "card", viewBox: "0 0 100 140",
     "data-card": known ? card : card === null ? "" : "?",
-    "aria-hidden": "true", focusable: "false"
+    role: "img", "aria-label": cardInWords(card), focusable: "false"
   }, inside);
 }
 

@@ -6,7 +6,6 @@
  */
 import { drawCard, shownCard } from "./card_drawing.js";
 import { byId, setAttribute, setChildren, setClass, setText } from "./dom.js";
-import { hasWord, word } from "./translations.js";
 
 const SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
 const SIDES = ["player", "banker"];
@@ -46,23 +45,10 @@ function showCard(place, card, moving) {
   }
   setAttribute(place, "data-card", shown);
   setClass(place, "empty", shown === null);
-  setAttribute(place, "role", shown === null ? null : "img");
-  setAttribute(place, "aria-label", shown === null ? null : spokenCard(card));
   setChildren(place, shown === null ? null : drawCard(card));
   if (shown !== null && moving) {
     place.firstChild.classList.add(before === null ? "in" : "turn");
   }
-}
-
-function spokenCard(card) {
-  if (!card || card === "?") {
-    return word(card === null ? "card_face_down" : "card_unread");
-  }
-  const rank = card.slice(0, -1);
-  return word("card_name", {
-    rank: hasWord(`rank_${rank}`) ? word(`rank_${rank}`) : rank,
-    suit: word(`suit_${card.slice(-1)}`)
-  });
 }
 
 function showTotals(round) {
