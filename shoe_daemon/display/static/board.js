@@ -40,7 +40,6 @@ const CAPTIONS = {
   cockroach: "cockroach_pig"
 };
 
-
 let board = null;
 let roads = null;
 let lostSince = null;
@@ -89,17 +88,12 @@ function noticeResult(state) {
 /* ---- roads and asks ---- */
 
 function createRoadBoxes() {
-  const found = document.querySelectorAll("[data-paper]");
-  for (let i = 0; i < found.length; i += 1) {
-    roadBoxes.push({
-      kind: found[i].getAttribute("data-paper"),
-      sheet: found[i].appendChild(el("div", { class: "sheet", role: "img" })),
-      key: null
-    });
-    found[i].appendChild(el("figcaption", {
-      text: word(CAPTIONS[found[i].getAttribute("data-paper")])
-    }));
-  }
+  document.querySelectorAll("[data-paper]").forEach(node => {
+    const kind = node.getAttribute("data-paper");
+    const sheet = el("div", { class: "sheet", role: "img" });
+    node.append(sheet, el("figcaption", { text: word(CAPTIONS[kind]) }));
+    roadBoxes.push({ kind, sheet, key: null });
+  });
 }
 
 function measureRoadBoxes() {
@@ -158,7 +152,7 @@ function showStaleOverlay(fresh) {
   setClass(document.body, "grey", grey);
   setAttribute(document.body, "data-fresh", fresh.is);
   byId("veil").hidden = !grey;
-  if(grey) {
+  if (grey) {
     setText(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
       : word(`fresh_${fresh.is}`));
     setText(byId("veil-more"), fresh.is === "alarm"
@@ -172,7 +166,7 @@ function showUnknownTable(fresh) {
   const node = byId("unknown");
   byId("board").hidden = none;
   node.hidden = !none;
-  if(none) {
+  if (none) {
     setText(node.querySelector("h1"), lostSince ? word("fresh_lost")
       : board && board.known ? board.name
         : word("unknown_table", { table: board ? board.table : page.key || "" }));
@@ -223,19 +217,15 @@ function showPage() {
 
 function showPageWithFonts() {
   window.setTimeout(showPage, FONT_TIMEOUT_MS);
-  if (document.fonts && document.fonts.ready) {
-    document.fonts.ready.then(showPage);
-  } else {
-    showPage();
-  }
+  document.fonts.ready.then(showPage);
 }
 
 const handlers = {
-  board (document_) {
+  board(document_) {
     board = document_;
     drawAll();
   },
-  roads (document_) {
+  roads(document_) {
     roads = document_;
     drawAll();
   }
