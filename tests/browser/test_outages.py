@@ -291,6 +291,20 @@ def test_what_is_upgraded_and_taken_back_is_followed(
         assert followed.loads == loads
 
 
+def test_a_page_without_its_modules_is_loaded_again(
+    upgradable: Upgradable, kiosk: Watched
+) -> None:
+    """The display may be upgraded after it has sent the page: it has other modules then."""
+    kiosk.page.clock.install()
+    kiosk.page.route("**/dom.js", lambda route: route.fulfill(status=404))
+    kiosk.page.goto(f"{upgradable.url}/table/x")
+    assert "waiting" in (kiosk.page.get_attribute("body", "class") or "")
+    kiosk.page.unroute("**/dom.js")
+    with kiosk.page.expect_event("load"):
+        kiosk.page.clock.run_for(5000)
+    kiosk.until("() => !document.body.classList.contains('waiting')")
+
+
 def test_a_page_with_an_open_order_stays(upgradable: Upgradable, kiosk: Watched) -> None:
     """It may wait for an answer, which is lost with the page."""
     followed = Followed(kiosk, f"{upgradable.url}/pit/table/x")

@@ -89,6 +89,8 @@ def test_a_page_is_light_speaks_its_language_and_fits_every_screen(
     loaded = own_kiosk.loaded()
     assert any(".woff2" in url for url in loaded)
     assert all(url.startswith((stage.display.url, "data:")) for url in loaded)
+    announced = own_kiosk.page.evaluate(_ANNOUNCED)
+    assert {url for url in loaded if "/modules/" in url} == set(announced)
     for_staff = "/pit" in path or path.endswith("dealer")
     assert sum(loaded.values()) < (STAFF_LIMIT if for_staff else LIMIT), loaded
     assert own_kiosk.page.evaluate("document.documentElement.lang") == languages()[code].lang
@@ -144,6 +146,13 @@ def assert_reached_by_keyboard(page: Page) -> None:
             assert outlined, page.evaluate("document.activeElement.outerHTML")
             reached.add(number)
     assert reached == set(range(wanted))
+
+
+# A module that only another one names would be asked for late.
+_ANNOUNCED = """
+() => [...document.querySelectorAll("link[rel=modulepreload], script[type=module]")].map(
+  (each) => each.href || each.src)
+"""
 
 
 _SET_SEVERITY = """

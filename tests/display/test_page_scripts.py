@@ -46,26 +46,26 @@ def nodes(node: Node, *, inside: bool = False) -> Iterator[tuple[Node, bool]]:
 
 
 def young_parts(text: str, *, board: bool) -> list[str]:
-    """Return the lines with what the browsers of a board, or of other pages, do not know."""
-    calls = [YOUNG_CALLS, BOARD_YOUNG_CALLS] if board else [YOUNG_CALLS]
+    """Return what the browsers of a board, or of other pages, do not know."""
     names = YOUNG | BOARD_YOUNG if board else YOUNG
-    found = []
-    for node, inside in nodes(PARSER.parse(text.encode()).root_node):
-        said = (node.text or b"").decode()
-        if (
-            node.type in names
-            or node.is_error
-            or node.is_missing
-            or (node.type == "await_expression" and not inside)
-            or (node.type == "regex" and YOUNG_REGEX.search(said))
-            or (node.type == "number" and board and "_" in said)
-            or (
-                node.type == "call_expression"
-                and any(each.match(said, said.rfind(".", 0, said.find("("))) for each in calls)
-            )
-        ):
-            found.append(f"line {node.start_point.row + 1}: {said}")
+    found = [
+        f"line {node.start_point.row + 1}: {node.type}"
+        for node, inside in nodes(PARSER.parse(text.encode()).root_node)
+        if node.type in names
+        or node.is_error
+        or node.is_missing
+        or (node.type == "await_expression" and not inside)
+        or (node.type == "regex" and YOUNG_REGEX.search(said(node)))
+        or (node.type == "number" and board and "_" in said(node))
+    ]
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    for calls in (YOUNG_CALLS, BOARD_YOUNG_CALLS) if board else (YOUNG_CALLS,):
+        found += calls.findall(code)
     return found
+
+
+def said(node: Node) -> str:
+    return (node.text or b"").decode()
 
 
 @each_case("name", NAMES)

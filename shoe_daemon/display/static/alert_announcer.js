@@ -10,9 +10,9 @@
  */
 import { AlertNotices } from "./alert_notices.js";
 import { AlertSound } from "./alert_sound.js";
+import { worstSeverity } from "./alerts.js";
 import { byId, setText } from "./dom.js";
 import * as format from "./format.js";
-import { worstSeverity } from "./table_tile.js";
 import { word } from "./translations.js";
 
 const URGENT = 3;
@@ -47,7 +47,8 @@ export class AlertAnnouncer {
     const before = this.known[row.key] || { alerts: [], isOnHold: false };
     const alerts = row.alerts.filter(alert => !before.alerts.includes(alert.data.id));
     const isCalled = isOnHold(row) && !before.isOnHold;
-    this.known[row.key] = { alerts: row.alerts.map(alert => alert.data.id), isOnHold: isOnHold(row) };
+    const ids = row.alerts.map(alert => alert.data.id);
+    this.known[row.key] = { alerts: ids, isOnHold: isOnHold(row) };
     if (this.isStarted && (alerts.length || isCalled)) {
       this.announce(row, alerts, isCalled);
     }

@@ -11,28 +11,15 @@
  *     .close()          shows that no alert is open any more
  * alertHeader(alert)   severity, mark for staff only, kind, place and card, age
  * createOrdered(alert) what was ordered, by whom, since when; null if no ruling waits
- * alertIds(alerts)     a text that changes with the open alerts, and what is shown of them
- * bySeverity(alerts)   the highest severity first, then the oldest
  */
+import { alertIds, bySeverity, worstSeverity } from "./alerts.js";
 import { el, fillOnChange, sentenceElement, setAttribute, setClass, setText } from "./dom.js";
 import * as format from "./format.js";
 import { pageUrl } from "./staff_page.js";
-import { worstSeverity } from "./table_tile.js";
 import { showAge } from "./ticking_age.js";
 import { formatClock, word } from "./translations.js";
 
 const MAX_ALERTS = 3;
-
-export function bySeverity(alerts) {
-  return alerts.slice().sort((one, other) =>
-    other.data.severity - one.data.severity || one.data.id - other.data.id);
-}
-
-export function alertIds(alerts) {
-  return alerts.map(alert => alert.data.id + (alert.staff_only ? "s" : "") +
-    (alert.ordered ? alert.ordered.action : "") + (alert.data.proposals || []).map(each =>
-      each.action.slice(0, 2) + (each.needs || ""))).join();
-}
 
 function createStaffMark(alert) {
   return !alert.staff_only ? null : el("span", {
@@ -67,8 +54,7 @@ export function alertHeader(alert) {
       ]),
       age
     ]),
-    el("h3", { class: "kind" },
-      [format.kind(alert.data.kind), createStaffMark(alert)]),
+    el("h3", { class: "kind" }, [format.kind(alert.data.kind), createStaffMark(alert)]),
     el("div", { class: "concerns", text: roundAndPlace(alert) })
   ];
 }
@@ -137,7 +123,7 @@ export function createAlertCard(key) {
   ]);
   return {
     node,
-    update (row) {
+    update(row) {
       const alerts = bySeverity(row.alerts);
       setText(name, row.name || row.table);
       setText(held, waitText(row.state));
@@ -151,7 +137,7 @@ export function createAlertCard(key) {
             count: alerts.length - MAX_ALERTS
           }) }) : []));
     },
-    close () {
+    close() {
       setClass(node, "closed", true);
       setText(held, word("alert_closed"));
     }

@@ -11,7 +11,7 @@
  * showWrongCards(node, state)        shows the cards now on the table on such an article
  */
 import { alertHeader, createOrdered } from "./alert_card.js";
-import { shownCard } from "./card_drawing.js";
+import { cardsOfHand, shownCard } from "./card_drawing.js";
 import * as commands from "./command_line.js";
 import { el, fillOnChange, sentenceElement, setAttribute, setChildren, setClass } from "./dom.js";
 import * as format from "./format.js";
@@ -24,7 +24,7 @@ const CARD_MAY_BE_CORRECTED = {
   result_mismatch: true, source_conflict: true, duplicate_card: true, missing_draw: true,
   excess_card: true, wrong_hand: true, player_third_unauthorised: true
 };
-/* Rulings that a supervisor may choose without a proposal, besides those with a button of their own. */
+/* Rulings that a supervisor may choose without a proposal, besides those with a button. */
 /* generated: rulings, from shoe_daemon/table/checks */
 const RULINGS = {
   premature_draw: ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value"],
@@ -89,7 +89,8 @@ function createCitation(proposal) {
 /* Entering the card is what the proposal asks for; a ruling before it would be one order more. */
 function createProposalCommand(alert, proposal) {
   const title = format.action(proposal.action);
-  if (givesOrders() && proposal.action === "manual_entry" && alert.data.kind === "unreadable_card") {
+  const isUnread = alert.data.kind === "unreadable_card";
+  if (givesOrders() && proposal.action === "manual_entry" && isUnread) {
     return createCommand("enter-card", cardFields(alert, alert.data.slot), title);
   }
   const fields = { irregularity: alert.data.id, action: proposal.action };
@@ -128,8 +129,7 @@ function createNoProposals(state) {
 
 function createOtherCommand(key, verb, fields, values) {
   return !has(verb) ? null : el("li", null, [
-    givesOrders() ? null
-      : el("span", { class: "other-word", text: word(key, values) }),
+    givesOrders() ? null : el("span", { class: "other-word", text: word(key, values) }),
     createCommand(verb, fields, word(key, values))
   ]);
 }
@@ -168,10 +168,13 @@ function createWrongCard(alert, card, title) {
 
 function createWrongCards(alert, cards) {
   const title = word("order_correct_card");
-  return !cards.length ? createCommand("correct-card", cardFields(alert, wrongSlot(alert)), title) : [
+  if (!cards.length) {
+    return createCommand("correct-card", cardFields(alert, wrongSlot(alert)), title);
+  }
+  return [
     el("h3", { text: title }),
-    ["P", "B"].map(letter => el("div", { class: "cards" }, cards.filter(card =>
-      card.slot.charAt(0) === letter).map(card => createWrongCard(alert, card, title))))
+    ["P", "B"].map(letter => el("div", { class: "cards" },
+      cardsOfHand(cards, letter).map(card => createWrongCard(alert, card, title))))
   ];
 }
 
@@ -191,16 +194,15 @@ function wrongSlot(alert) {
 }
 
 function createOtherCommands(alert) {
-  const kind = alert.data.kind;
-  const id = alert.data.id;
+  const { id, kind, slot } = alert.data;
+  const round = alert.round;
   return [
     createOtherCommand("order_acknowledge", "acknowledge", { irregularity: id }),
     CARD_MAY_BE_ENTERED[kind]
-      ? createOtherCommand("order_enter_card", "enter-card", cardFields(alert, alert.data.slot)) : null,
-    CARD_MAY_BE_CORRECTED[kind] && !givesOrders()
-      ? createOtherCommand("order_correct_card", "correct-card", cardFields(alert, wrongSlot(alert))) : null,
-    alert.round ? createOtherCommand("order_void_round", "void-round", { round: alert.round },
-      { round: alert.round }) : null,
+      ? createOtherCommand("order_enter_card", "enter-card", cardFields(alert, slot)) : null,
+    CARD_MAY_BE_CORRECTED[kind] && !givesOrders() ? createOtherCommand(
+      "order_correct_card", "correct-card", cardFields(alert, wrongSlot(alert))) : null,
+    round ? createOtherCommand("order_void_round", "void-round", { round }, { round }) : null,
     createOtherCommand("order_rule", "rule",
       { irregularity: id, action: givesOrders() ? otherRulings(alert) : "ACTION" })
   ];

@@ -7,10 +7,10 @@
  *     .arrange()        shows the cards in order
  *     .find(key)        the card of a table, or undefined
  */
-import { alertIds, createAlertCard } from "./alert_card.js";
+import { createAlertCard } from "./alert_card.js";
+import { alertIds, worstSeverity } from "./alerts.js";
 import { byId, setClass } from "./dom.js";
 import { arrange, whenIdle } from "./stable_layout.js";
-import { worstSeverity } from "./table_tile.js";
 
 const COMPACT_ABOVE = 5;
 

@@ -69,6 +69,7 @@ function schedule(action, after) {
   }, after);
 }
 
+/* Not `fetch`, which refuses a page whose own address has a password. */
 function reloadIfServed(version) {
   const request = new window.XMLHttpRequest();
   request.onload = () => {

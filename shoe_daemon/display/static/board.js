@@ -43,7 +43,6 @@ const CAPTIONS = {
   cockroach: "cockroach_pig"
 };
 
-
 let board = null;
 let roads = null;
 let lostSince = null;
@@ -92,17 +91,13 @@ function noticeResult(state) {
 /* ---- roads and asks ---- */
 
 function createRoadBoxes() {
-  const found = document.querySelectorAll("[data-paper]");
-  for (let i = 0; i < found.length; i += 1) {
-    roadBoxes.push({
-      kind: found[i].getAttribute("data-paper"),
-      sheet: found[i].appendChild(el("div", { class: "sheet", role: "img" })),
-      caption: found[i].appendChild(el("figcaption", {
-        text: word(CAPTIONS[found[i].getAttribute("data-paper")])
-      })),
-      key: null
-    });
-  }
+  document.querySelectorAll("[data-paper]").forEach(node => {
+    const kind = node.getAttribute("data-paper");
+    const sheet = el("div", { class: "sheet", role: "img" });
+    const caption = el("figcaption", { text: word(CAPTIONS[kind]) });
+    node.append(sheet, caption);
+    roadBoxes.push({ kind, sheet, caption, key: null });
+  });
 }
 
 function measureRoadBoxes() {
@@ -179,7 +174,7 @@ function showStaleOverlay(fresh) {
   setClass(document.body, "grey", grey);
   setAttribute(document.body, "data-fresh", fresh.is);
   byId("veil").hidden = !grey;
-  if(grey) {
+  if (grey) {
     setText(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
       : word(`fresh_${fresh.is}`));
     setText(byId("veil-more"), fresh.is === "alarm"
@@ -193,7 +188,7 @@ function showUnknownTable(fresh) {
   const node = byId("unknown");
   byId("board").hidden = none;
   node.hidden = !none;
-  if(none) {
+  if (none) {
     setText(node.querySelector("h1"), lostSince ? word("fresh_lost")
       : board && board.known ? board.name
         : word("unknown_table", { table: board ? board.table : page.key || "" }));
@@ -244,19 +239,15 @@ function showPage() {
 
 function showPageWithFonts() {
   window.setTimeout(showPage, FONT_TIMEOUT_MS);
-  if (document.fonts && document.fonts.ready) {
-    document.fonts.ready.then(showPage);
-  } else {
-    showPage();
-  }
+  document.fonts.ready.then(showPage);
 }
 
 const handlers = {
-  board (document_) {
+  board(document_) {
     board = document_;
     drawAll();
   },
-  roads (document_) {
+  roads(document_) {
     roads = document_;
     drawAll();
   }

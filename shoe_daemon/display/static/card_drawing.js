@@ -9,6 +9,8 @@
  * shownCard(card, round)  what to draw for a card of `state.round`: its face; "?" for an
  *                  unread card and for a card without a face in a finished round; null for a
  *                  card that lies face down
+ * cardsOfHand(cards, letter)  the cards of a hand, "P" or "B"; those without a place are with
+ *                  the Player's
  * isDrawUnknown(round)   whether an unread card hides which hand draws next
  */
 import { svg } from "./dom.js";
@@ -46,8 +48,7 @@ const CROWN_BALLS = {
 function drawSuit(name, x, y, size, ink) {
   return svg("path", {
     d: SUIT_PATHS[name], fill: ink || SUIT_COLOURS[name],
-    transform: "translate(" + (x - size / 2) + " " + (y - size / 2) + ") scale(" +
-      size / 100 + ")"
+    transform: `translate(${x - size / 2} ${y - size / 2}) scale(${size / 100})`
   });
 }
 
@@ -155,6 +156,10 @@ export function drawCard(card) {
 
 export function shownCard(card, round) {
   return card.card || (card.unreadable || round.finished ? "?" : null);
+}
+
+export function cardsOfHand(cards, letter) {
+  return cards.filter(card => (card.slot ? card.slot.startsWith(letter) : letter === "P"));
 }
 
 export function isDrawUnknown(round) {

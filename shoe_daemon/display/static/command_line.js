@@ -1,7 +1,6 @@
 /*
  * Command lines for the operator: the page shows them and sends no commands itself.
  *
- * quote(text)       quotes one word for a shell
  * commandLine(verb, fields)  "shoe-daemon cmd rule --irregularity 841 …" for the
  *                   table of this page; null if a field is invalid: text from a
  *                   broker never becomes another command
@@ -29,7 +28,8 @@ const FIELD_FORMS = {
 };
 const ID_FORM = /^[a-z0-9-]{1,40}$/;
 
-export function quote(text) {
+/* One word, for a shell. */
+function quote(text) {
   return /^~?[A-Za-z0-9_.@:\/-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
 }
 
@@ -77,9 +77,7 @@ function copySelection() {
 
 export function createElement(line) {
   const code = el("code", { "data-command": line });
-  const button = el("button", {
-    type: "button", class: "copy", text: word("order_copy")
-  });
+  const button = el("button", { type: "button", class: "copy", text: word("order_copy") });
   code.shoeLine = line;
   showLine(code);
   shownLines = shownLines.filter(each => document.body.contains(each));

@@ -5,15 +5,16 @@
  *
  * For tests:
  *     body      data-key, data-fresh
- *     #say      data-say = stop (an irregularity), ordered (a ruling that waits), wait (held or on hold), draw, result, burn,
- *               betting, idle or stale; data-hand = player, banker, tie or none
+ *     #say      data-say = stop (an irregularity), ordered (a ruling that waits), wait (held or on
+ *               hold), draw, result, burn, betting, idle or stale; data-hand = player, banker,
+ *               tie or none
  *     #main, #more   the sentence and its reason
  *     #betting  data-betting = open, closed or none
  *     #dealer-name, #sign   who has signed on; signs on or off
  *     [data-order]   the orders
  */
-import { bySeverity } from "./alert_card.js";
-import { drawCard, shownCard } from "./card_drawing.js";
+import { bySeverity } from "./alerts.js";
+import { cardsOfHand, drawCard, shownCard } from "./card_drawing.js";
 import { byId, el, fillOnChange, setAttribute, setClass, setText } from "./dom.js";
 import { handleInitial, openStream } from "./event_stream.js";
 import * as format from "./format.js";
@@ -80,8 +81,9 @@ function resultOf(state) {
 
 /* Readers that read nothing at present, as sentences. */
 function deadReaders(state) {
-  return state.readers.filter(reader =>
-    reader.link === "down" || reader.state === "fault" || reader.state === "locked").map(reader => format.event({ type: "reader_status", data: reader }).text);
+  return state.readers
+    .filter(({ link, state }) => link === "down" || state === "fault" || state === "locked")
+    .map(reader => format.event({ type: "reader_status", data: reader }).text);
 }
 
 /* {say, hand, main, more}: what the dealer must know first. */
@@ -97,7 +99,7 @@ function now() {
     return { say: "stale", main: word("dealer_not_seen"),
       more: sentence(state, state.alarm).text };
   }
-  if(alert) {
+  if (alert) {
     return waiting(alert, state) || { say: "stop", main: format.kind(alert.data.kind),
       more: `${format.alert(alert).text} ${word("dealer_leave")}` };
   }
@@ -130,7 +132,7 @@ function course(state) {
   if (due) {
     return { say: "draw", hand: due.hand, main: format.round(state).text, more: dueText };
   }
-  if(result) {
+  if (result) {
     return { say: "result", hand: result.data.outcome, main: format.outcome(result.data.outcome),
       more: format.marks(result.data).join(" · ") };
   }
@@ -150,8 +152,7 @@ function showHands(round) {
   ["player", "banker"].forEach(side => {
     const letter = side === "player" ? "P" : "B";
     const total = round ? round[`${side}_total`] : null;
-    const cards = (round ? round.cards : []).filter(card =>
-      card.slot ? card.slot.charAt(0) === letter : letter === "P");
+    const cards = cardsOfHand(round ? round.cards : [], letter);
     setText(byId(`total-${side}`), formatNumber(total));
     fillOnChange(byId(`cards-${side}`), JSON.stringify(cards), () => cards.map(card =>
       el("span", { "data-slot": card.slot }, drawCard(shownCard(card, round)))));

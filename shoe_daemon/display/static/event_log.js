@@ -49,8 +49,7 @@ function createLine(event) {
     ]),
     el("span", {
       class: "number",
-      text: event.round ? word("event_place", { round: event.round, seq: event.seq })
-        : event.seq
+      text: event.round ? word("event_place", { round: event.round, seq: event.seq }) : event.seq
     })
   ]);
 }

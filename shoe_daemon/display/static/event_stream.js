@@ -21,9 +21,7 @@ function handle(handlers, name, read) {
   try {
     handlers[name](read());
   } catch (error) {
-    if (window.console) {
-      window.console.error("The document `" + name + "` cannot be shown: " + error);
-    }
+    window.console.error(`The document ${name} cannot be shown: ${error}`);
   }
 }
 

@@ -1,9 +1,9 @@
 /*
  * Text of what the pages of the pit show: kinds, places, cards, rounds, readers and events.
  *
- * kind(kind), .action(action), .severity(n), .wager(id), .outcome(outcome)
- * policy(state), .house(state)   the name in the page's language if it comes with the
- *                      project, else as the table publishes it; else the id
+ * kind(name), action(name), severity(number), wager(id), outcome(name)
+ * policy(state), house(state)   the name in the page's language if it comes with the project, else
+ *                      as the table publishes it; else the id
  * place(slot)          "Player's first card"
  * card(text)           "9♠"; null and undefined stand for an unread card
  * alert(alert)         {text, lang}: the sentence of an open irregularity
@@ -33,40 +33,28 @@ function wordOrName(prefix, name) {
   return hasWord(key) ? word(key) : String(name).replace(/_/g, " ");
 }
 
-export function kind(kind) { return wordOrName("irregularity_", kind); }
-export function action(action) { return wordOrName("action_", action); }
-export function severity(severity) { return wordOrName("severity_", severity); }
 function wordOrPublished(prefix, id, name) {
   const key = prefix + String(id).replace(/-/g, "_");
   return hasWord(key) ? word(key) : name || id || word("none");
 }
 
-export function policy(state) {
-  return wordOrPublished("policy_", state.policy, state.policy_name);
-}
-export function house(state) {
-  return wordOrPublished("house_", state.house, state.house_name);
-}
-export function wager(wager) { return wordOrName("wager_", wager); }
-export function place(slot) {
-  return slot ? wordOrName("slot_", slot) : word("card_no_place");
-}
+export const kind = name => wordOrName("irregularity_", name);
+export const action = name => wordOrName("action_", name);
+export const severity = number => wordOrName("severity_", number);
+export const wager = id => wordOrName("wager_", id);
+export const outcome = name => word(OUTCOME_WORDS[name] || "no_result");
+export const policy = state => wordOrPublished("policy_", state.policy, state.policy_name);
+export const house = state => wordOrPublished("house_", state.house, state.house_name);
+export const place = slot => (slot ? wordOrName("slot_", slot) : word("card_no_place"));
+export const alert = ({ data }) => sentence(data, data.detail);
 
-export function card(card) {
-  const name = cardName(card);
+export function card(text) {
+  const name = cardName(text);
   return name === "?" ? word("card_unread") : name;
-}
-
-export function alert(alert) {
-  return sentence(alert.data, alert.data.detail);
 }
 
 export function plural(key, count) {
   return count === 1 ? word(`${key}_one`) : word(`${key}_many`, { count });
-}
-
-export function outcome(outcome) {
-  return word(OUTCOME_WORDS[outcome] || "no_result");
 }
 
 function formatDraw(drawDue) {
@@ -114,7 +102,7 @@ export function where(state) {
 export function round(state) {
   const round = state.round;
   const waiting = waitText(state, round);
-  if(waiting) {
+  if (waiting) {
     return { text: waiting, tone: "wait" };
   }
   if (!state.shoe) {
@@ -138,12 +126,11 @@ export function freshness(fresh) {
     (fresh.since ? ` ${word("since", { time: formatClock(fresh.since) })}` : "");
 }
 
-export function device(device) {
-  const good = device.state === "connected";
-  const age = device.frame_age;
+export function device({ state, frame_age: age }) {
+  const good = state === "connected";
   return {
     good,
-    text: wordOrName("device_", device.state) + (good || !age || age < SILENT_AFTER_MS ? ""
+    text: wordOrName("device_", state) + (good || !age || age < SILENT_AFTER_MS ? ""
       : `, ${word("device_last_heard", { time: formatDuration(age) })}`)
   };
 }
@@ -223,8 +210,7 @@ function formatIrregularity(data) {
 }
 
 function formatRuling(data) {
-  return { text: word("event_ruling_given",
-    { id: data.id, action: action(data.action) }) };
+  return { text: word("event_ruling_given", { id: data.id, action: action(data.action) }) };
 }
 
 export function reader(status) {
@@ -244,7 +230,7 @@ function formatReader(data) {
 const FORMATTERS = {
   card_burned: formatBurned,
   card_dealt: formatDealt,
-  draw_due (data) { return { text: formatDraw(data) }; },
+  draw_due(data) { return { text: formatDraw(data) }; },
   irregularity: formatIrregularity,
   reader_status: formatReader,
   result_revised: formatRevised,
@@ -281,9 +267,7 @@ function formatOther(event, data) {
   values.card = card(data.card);
   values.shoe = formatNumber(event.shoe);
   values.round = formatNumber(event.round);
-  return {
-    text: hasWord(key) ? word(key, values) : String(event.type).replace(/_/g, " ")
-  };
+  return { text: hasWord(key) ? word(key, values) : String(event.type).replace(/_/g, " ") };
 }
 
 export function event(event) {

@@ -10,7 +10,6 @@ import { byId, setAttribute, setChildren, setClass, setText } from "./dom.js";
 const SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
 const SIDES = ["player", "banker"];
 
-
 function cardsBySlot(round) {
   const cards = {};
   (round ? round.cards : []).forEach(view => {

@@ -16,24 +16,16 @@ const COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair
 const SIDES = ["player", "banker"];
 const MAIN_COUNTS = { player: true, banker: true, tie: true };
 
-
 /* ---- parts that never change ---- */
 
-function pageUrl(change) {
-  const query = [];
-  const language = change.lang || page.language;
-  const glyphs = change.glyphs || (change.lang ? null : page.glyphs);
-  query.push(`lang=${encodeURIComponent(language)}`);
-  if (glyphs) {
-    query.push(`glyphs=${glyphs}`);
-  }
-  return (change.path || window.location.pathname) + "?" + query.join("&");
+function pageUrl({ lang, glyphs, path }) {
+  const language = encodeURIComponent(lang || page.language);
+  const chosen = glyphs || (lang ? null : page.glyphs);
+  return `${path || window.location.pathname}?lang=${language}${chosen ? `&glyphs=${chosen}` : ""}`;
 }
 
 function createLink(text, href, current, language) {
-  return el("a", {
-    href, text, lang: language, "aria-current": current ? "true" : null
-  });
+  return el("a", { href, text, lang: language, "aria-current": current ? "true" : null });
 }
 
 function buildFooter() {
@@ -123,10 +115,7 @@ export function build() {
 
 /* A Chinese character counts as two letters. */
 export function textSize(text) {
-  let width = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    width += text.charCodeAt(i) > 0x2e80 ? 2 : 1;
-  }
+  const width = text.replace(/[^\u0000-\u2e80]/g, "  ").length;
   return width <= 5 ? 1 : width <= 8 ? 2 : width <= 13 ? 3 : width <= 22 ? 4 : 5;
 }
 
@@ -135,8 +124,8 @@ function limitOrder(limit) {
 }
 
 function createLimits(state) {
-  return Object.keys(state.limits).sort((one, two) =>
-    limitOrder(one) - limitOrder(two)).map(key => el("div", { class: "limit" }, [
+  const keys = Object.keys(state.limits).sort((one, two) => limitOrder(one) - limitOrder(two));
+  return keys.map(key => el("div", { class: "limit" }, [
     el("dt", { text: hasWord(`wager_${key}`) ? word(`wager_${key}`) : key }),
     el("dd", { text: state.limits[key] })
   ]));

@@ -66,8 +66,9 @@ function createMarks(round) {
 }
 
 function createWagers(round) {
-  return (round.wins || []).filter(wager =>
-    wager && !MAIN_WAGERS[wager] && !round[wager]).map(wager => el("span", {
+  const others = (round.wins || []).filter(wager =>
+    wager && !MAIN_WAGERS[wager] && !round[wager]);
+  return others.map(wager => el("span", {
     class: "mark wager", "data-wager": wager, text: format.wager(wager)
   }));
 }
@@ -107,9 +108,7 @@ function createRow(round) {
     "data-aborted": round.aborted
   }, [
     el("th", { scope: "row", text: round.round }),
-    el("td", { class: "at" }, el("time", {
-      datetime: round.at, text: formatClock(round.at)
-    })),
+    el("td", { class: "at" }, el("time", { datetime: round.at, text: formatClock(round.at) })),
     createHand(round, "player"),
     createHand(round, "banker"),
     createResult(round),
@@ -133,9 +132,7 @@ function showRounds() {
   setClass(byId("rounds-none"), "hidden", all.length > 0);
   setText(byId("rounds-none"), word(history ? "no_rounds" : "history_none"));
   setClass(byId("left-out"), "hidden", !(history && history.left_out));
-  setText(byId("left-out"), word("earlier_left_out", {
-    count: history ? history.left_out : 0
-  }));
+  setText(byId("left-out"), word("earlier_left_out", { count: history ? history.left_out : 0 }));
 }
 
 /* Roads. */
@@ -186,9 +183,7 @@ function createCounts(shoe) {
 
 function shoePeriod(shoe) {
   return shoe.ended_at
-    ? word("shoe_span", {
-      from: formatClock(shoe.started_at), to: formatClock(shoe.ended_at)
-    })
+    ? word("shoe_span", { from: formatClock(shoe.started_at), to: formatClock(shoe.ended_at) })
     : word("shoe_now", { from: formatClock(shoe.started_at) });
 }
 

@@ -46,9 +46,7 @@ function urlOf(values, more) {
 }
 
 function values() {
-  const found = { view: log.view === "irregularities" ? "" : log.view };
-  Object.keys(log.values).forEach(name => { found[name] = log.values[name]; });
-  return found;
+  return { view: log.view === "irregularities" ? "" : log.view, ...log.values };
 }
 
 /* Fields. */
@@ -64,10 +62,8 @@ function select(name, choices) {
 }
 
 function input(name, attributes) {
-  const all = { name, id: `field-${name}`, value: log.values[name] || "",
-    autocomplete: "off", spellcheck: "false", maxlength: 80 };
-  Object.keys(attributes || {}).forEach(key => { all[key] = attributes[key]; });
-  return el("input", all);
+  return el("input", { name, id: `field-${name}`, value: log.values[name] || "",
+    autocomplete: "off", spellcheck: "false", maxlength: 80, ...attributes });
 }
 
 function nameInput(name, known) {
@@ -87,21 +83,21 @@ function tableChoices() {
 }
 
 const CONTROLS = {
-  table () { return select("table", tableChoices()); },
-  shoe () { return input("shoe", { inputmode: "numeric", maxlength: 7 }); },
-  round () { return input("round", { inputmode: "numeric", maxlength: 7 }); },
-  from () { return input("from", { type: "datetime-local", step: 1 }); },
-  to () { return input("to", { type: "datetime-local", step: 1 }); },
+  table() { return select("table", tableChoices()); },
+  shoe() { return input("shoe", { inputmode: "numeric", maxlength: 7 }); },
+  round() { return input("round", { inputmode: "numeric", maxlength: 7 }); },
+  from() { return input("from", { type: "datetime-local", step: 1 }); },
+  to() { return input("to", { type: "datetime-local", step: 1 }); },
   kind() {
-    return select("kind", log.kinds.map(kind =>
-      [kind, logRows.kind(kind)]).sort((one, other) => one[1].localeCompare(other[1])));
+    return select("kind", log.kinds.map(kind => [kind, logRows.kind(kind)])
+      .sort((one, other) => one[1].localeCompare(other[1])));
   },
   severity() {
     return select("severity", ["1", "2", "3", "4", "5"].map(each =>
       [each, `${each} – ${format.severity(each)}`]));
   },
-  operator () { return nameInput("operator", log.operators || []); },
-  dealer () { return nameInput("dealer", log.dealers || []); },
+  operator() { return nameInput("operator", log.operators || []); },
+  dealer() { return nameInput("dealer", log.dealers || []); },
   open() {
     return el("input", { type: "checkbox", name: "open", id: "field-open", value: "1",
       checked: log.values.open ? "" : null });
@@ -113,7 +109,7 @@ const CONTROLS = {
   mark() {
     return select("mark", log.marks.map(mark => [mark, word(`log_mark_${mark}`)]));
   },
-  cards () { return input("cards", { placeholder: "9H KS" }); }
+  cards() { return input("cards", { placeholder: "9H KS" }); }
 };
 
 function createField(name) {
@@ -152,8 +148,7 @@ function notices() {
   if (log.failed) { found.push(notice("failed", word(`log_failed_${log.failed}`), "bad")); }
   if (state.failure) { found.push(notice("failure", word("log_failure"), "bad")); }
   if (state.moved_aside) {
-    found.push(notice("moved_aside",
-      word("log_moved_aside", { time: state.moved_aside })));
+    found.push(notice("moved_aside", word("log_moved_aside", { time: state.moved_aside })));
   }
   if ((log.incomplete || []).length && state.refused) {
     found.push(notice("refused", word("log_refused")));

@@ -95,8 +95,7 @@ function createClip(clip, day) {
   const length = formatDuration(clip.seconds * 1000);
   const time = clipTime(clip, day);
   return el("figure", { "data-clip": clip.name, "data-state": clip.state }, [
-    el("div", { class: "screen" },
-      createClipScreen(clip, `${clip.witness}, ${time}, ${length}`)),
+    el("div", { class: "screen" }, createClipScreen(clip, `${clip.witness}, ${time}, ${length}`)),
     el("figcaption", {}, [
       el("b", { text: clip.witness }),
       el("time", { datetime: clip.time.replace(" ", "T"), text: time }),
@@ -114,8 +113,7 @@ function showClips(found) {
   setClass(byId("clip-evidence"), "hidden", !found.clips.length);
   setChildren(byId("clips"), found.clips.map(clip => createClip(clip, day)));
   setClass(byId("clips-left-out"), "hidden", !found.clips_left_out);
-  setText(byId("clips-left-out"),
-    word("log_clips_left_out", { count: found.clips_left_out }));
+  setText(byId("clips-left-out"), word("log_clips_left_out", { count: found.clips_left_out }));
 }
 
 function timesText(found) {
@@ -133,8 +131,7 @@ function showRound(page, found) {
   setChildren(byId("marks"), logRows.marks(found.marks));
   setText(byId("times"), timesText(found));
   setClass(byId("no-entries"), "hidden", found.entries.length > 0);
-  setChildren(byId("entries"),
-    found.entries.length ? logRows.entryTable(found.entries) : null);
+  setChildren(byId("entries"), found.entries.length ? logRows.entryTable(found.entries) : null);
   showClips(found);
   setChildren(byId("exports"), el("a", {
     id: "everything", class: "button", href: `${window.location.pathname}/everything.zip`,
@@ -158,8 +155,7 @@ function take(page) {
   setText(byId("zone"), word("log_zone", { zone: page.zone }));
   setClass(byId("content"), "hidden", !page.found);
   setClass(byId("unknown"), "hidden", Boolean(page.found));
-  setText(byId("unknown"),
-    word(page.failed ? `log_failed_${page.failed}` : "log_round_unknown"));
+  setText(byId("unknown"), word(page.failed ? `log_failed_${page.failed}` : "log_round_unknown"));
   if (page.found) {
     showRound(page, page.found);
   } else {

@@ -66,8 +66,7 @@ function detail(row) {
     about.push(`${format.card(data.before)} → ${format.card(data.after)}`);
   }
   return [
-    data.detail
-      ? sentenceElement("span", "detail", sentence(data, data.detail)) : null,
+    data.detail ? sentenceElement("span", "detail", sentence(data, data.detail)) : null,
     about.length ? el("span", { class: "about", text: about.join(" · ") }) : null
   ];
 }
@@ -111,8 +110,7 @@ function decisionCell(row) {
         text: ` ${word("proposal_not_verified")}`
       }) : null
     ]) : null,
-    reason ? el("span", { class: "reason", lang: reason.lang,
-      text: `“${reason.text}”` }) : null
+    reason ? el("span", { class: "reason", lang: reason.lang, text: `“${reason.text}”` }) : null
   ];
 }
 
@@ -167,8 +165,7 @@ function table(columns, list, attributes) {
     el("thead", {}, el("tr", {}, columns.map(column =>
       el("th", { scope: "col", class: column[0], text: word(column[1]) })))),
     el("tbody", {}, list.map(row => el("tr", attributes(row), columns.map(column =>
-      el("td", { class: column[0], "data-title": word(column[1]) },
-        column[2](row))))))
+      el("td", { class: column[0], "data-title": word(column[1]) }, column[2](row))))))
   ];
 }
 

@@ -5,7 +5,7 @@
  *
  * For tests: .change.before, .change.after [data-slot]   the cards before and after
  */
-import { drawCard, shownCard } from "./card_drawing.js";
+import { cardsOfHand, drawCard, shownCard } from "./card_drawing.js";
 import { el } from "./dom.js";
 import * as format from "./format.js";
 import { formatNumber, word } from "./translations.js";
@@ -13,8 +13,7 @@ import { formatNumber, word } from "./translations.js";
 /* The cards of a hand: [slot, what to draw]. The history knows no slots, but their order. */
 function handCards(found, letter) {
   if (found.state) {
-    return found.state.cards
-      .filter(card => (card.slot ? card.slot.startsWith(letter) : letter === "P"))
+    return cardsOfHand(found.state.cards, letter)
       .map(card => [card.slot, shownCard(card, found.state)]);
   }
   return (letter === "P" ? found.history.player : found.history.banker)
@@ -69,7 +68,7 @@ export function createPreview(preview) {
   return [
     el("h3", { text: word("sheet_would") }),
     preview.events.length ? el("ul", { class: "would" }, preview.events.map(createEvent))
-      : el("p", { text: word(preview.faces_hidden ? "sheet_would_hidden" : "sheet_would_nothing") }),
+      : el("p", { text: word(`sheet_would_${preview.faces_hidden ? "hidden" : "nothing"}`) }),
     preview.left_out ? el("p", { class: "hint",
       text: word("sheet_left_out", { count: preview.left_out }) }) : null,
     el("div", { class: "changes" }, [

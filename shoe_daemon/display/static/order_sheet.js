@@ -2,16 +2,16 @@
  * An order, step by step: choose, log in, see what the table would do, give it.
  *
  * open({table, verb, fields, title, direct, then})   opens the dialog for an order to a table (its
- *                     key). Fields that the order takes and that are missing are asked for; of a
- *                     list, one is chosen. A field may be a function, which is called when the order
- *                     is given; an empty one is left out. A direct order is given without a preview,
- *                     and the dialog closes once it is carried out; then() is called
+ *             key). Fields that the order takes and that are missing are asked for; of a list, one
+ *             is chosen. A field may be a function, which is called when the order is given; an
+ *             empty one is left out. A direct order is given without a preview; once it is carried
+ *             out the dialog closes, and then() is called
  * close()
- * setTable(row)       row() is the row of the page's table, or null: its buttons are for that table
+ * setTable(row)    row() is the row of the page's table, or null: its buttons are for that table
  * button(verb, fields, title, direct)   a button that opens an order
- * decision(verb, fields, title)   such a button for what only a supervisor may give at some moments:
- *                     a dealer has it if the table, asked with a preview, does not refuse it for
- *                     that reason, and else a hint
+ * decision(verb, fields, title)   such a button for what only a supervisor may give at some
+ *             moments: a dealer has it if the table, asked with a preview, does not refuse it for
+ *             that reason, and else a hint
  * reportButton(direct)   a button to report what only a person can see
  *
  * The steps: order_choices.js, order_log_in.js, order_preview.js; their frame: order_dialog.js.
@@ -28,7 +28,9 @@ import { refusedText, showLogIn } from "./order_log_in.js";
 import { createPreview } from "./order_preview.js";
 import { page, sentence, word } from "./translations.js";
 
-const CHOICES = { "correct-card": ["slot", "card"], "enter-card": ["card"], "enter-result": ["outcome"] };
+const CHOICES = {
+  "correct-card": ["slot", "card"], "enter-card": ["card"], "enter-result": ["outcome"]
+};
 
 let current = null;
 let tableRow = () => null;
@@ -175,7 +177,7 @@ class Order {
     }
   }
 
-  /* To hold results, and to report what was seen, is right whatever the table did since the preview. */
+  /* To hold results, and to report what was seen, is right whatever the table did meanwhile. */
   execute(seq, pin) {
     this.give(orderOf(this.fields,
       { expects_seq: this.verb === "hold" ? null : seq, pin: this.needsPin ? pin : null }));

@@ -154,8 +154,9 @@ function createGrid(columns, width, height) {
 function createCell(kind, cell, first, wide, high) {
   const size = Math.min(wide, high) / 100;
   const attrs = cellAttributes(cell);
-  attrs.transform = "translate(" + ((cell.col - first + 0.5) * wide).toFixed(2) + " " +
-    ((cell.row + 0.5) * high).toFixed(2) + ") scale(" + size.toFixed(4) + ")";
+  const x = ((cell.col - first + 0.5) * wide).toFixed(2);
+  const y = ((cell.row + 0.5) * high).toFixed(2);
+  attrs.transform = `translate(${x} ${y}) scale(${size.toFixed(4)})`;
   return svg("g", attrs, svg("g", {}, CELL_DRAWINGS[kind](cell)));
 }
 

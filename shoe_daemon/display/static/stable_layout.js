@@ -4,7 +4,8 @@
  * whenIdle(move)     calls move() now; but while a finger or a button is down, or the mouse,
  *                    the wheel or the page moved a moment ago, as soon as that is over, and
  *                    after 3 s at the latest (never while a finger is down). Under an open
- *                    sheet it is called at once. Only the last of several calls counts. The scroll position and the focus are kept.
+ *                    sheet it is called at once. Only the last of several calls counts. The scroll
+ *                    position and the focus are kept.
  * arrange(parent, nodes)  makes the nodes the children of the parent, in this order, moving
  *                    as few as possible; returns whether any child was moved or removed
  */

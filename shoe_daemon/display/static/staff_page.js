@@ -24,13 +24,13 @@ export function pageUrl(path) {
 }
 
 export function addParameter(url, name, value) {
-  return url + (!url.includes("?") ? "?" : "&") + name + "=" + encodeURIComponent(value);
+  return `${url}${url.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }
 
 function urlInLanguage(code) {
-  const kept = window.location.search.slice(1).split("&").filter(part =>
-    part && !/^lang=/.test(part));
-  return `${window.location.pathname}?${["lang=" + code].concat(kept).join("&")}`;
+  const kept = window.location.search.slice(1).split("&")
+    .filter(part => part && !part.startsWith("lang="));
+  return `${window.location.pathname}?${[`lang=${code}`, ...kept].join("&")}`;
 }
 
 function addLanguages(place) {
@@ -66,8 +66,7 @@ export function showPage() {
 function notifierFaultText(fault) {
   const time = fault.since && formatClock(fault.since);
   if (fault.recipient === null) {
-    return word(time ? "notify_off_since" : "notify_off",
-      { notifier: fault.notifier, time });
+    return word(time ? "notify_off_since" : "notify_off", { notifier: fault.notifier, time });
   }
   return word("notify_fails", {
     recipient: fault.recipient,

@@ -13,7 +13,6 @@ import { formatNumber, hasWord, word } from "./translations.js";
 
 const SIDES = ["player", "banker"];
 
-
 function resultOfShoe(state) {
   const last = state.last_result;
   return last && state.shoe && last.shoe === state.shoe.number ? last : null;
@@ -35,8 +34,7 @@ function isDealing(state) {
 
 /* A held result; the next round may be under way meanwhile. */
 function isWaiting(state) {
-  return state.held.length > 0 &&
-    (!isDealing(state) || state.held.includes(state.round.number));
+  return state.held.length > 0 && (!isDealing(state) || state.held.includes(state.round.number));
 }
 
 /* The status to show: {say, main, more, wait}. */
@@ -109,7 +107,7 @@ function wonWagers(last) {
 
 function naturalTotal(last) {
   const best = SIDES.filter(side => last.data[side].natural).map(side => last.data[side].total);
-  return best.length ? Math.max.apply(null, best) : null;
+  return best.length ? Math.max(...best) : null;
 }
 
 function resultNotes(last, revised) {
@@ -161,8 +159,7 @@ function resultChips(last, revised) {
 }
 
 function scoreText(last) {
-  return word("player") + " " + formatNumber(last.data.player.total) + "  ·  " +
-    word("banker") + " " + formatNumber(last.data.banker.total);
+  return SIDES.map(side => `${word(side)} ${formatNumber(last.data[side].total)}`).join("  ·  ");
 }
 
 function previousResult(state) {

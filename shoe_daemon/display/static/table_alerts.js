@@ -1,14 +1,14 @@
 /*
  * The alerts of a table's page in the pit, and the results that are on hold.
  *
- * showAlerts(row, alerts, omitted)   row: null while unknown; omitted: the number of alerts that the
- *                                    page does not receive
+ * showAlerts(row, alerts, omitted)   row: null while unknown; omitted: how many alerts the page
+ *                                    does not receive
  * showHolds(row)
  * showCommands(row, alerts)          shows both again for who is logged in
  *
  * For tests: body data-open; #alerts-list > article, see alert_details.js
  */
-import { bySeverity } from "./alert_card.js";
+import { bySeverity } from "./alerts.js";
 import { createAlertDetails, showWrongCards } from "./alert_details.js";
 import * as commands from "./command_line.js";
 import { byId, el, fillOnChange, setAttribute, setClass, setText } from "./dom.js";
@@ -74,7 +74,8 @@ export function showHolds(row) {
   ].filter(Boolean);
   setClass(byId("held"), "hidden", !text.length);
   setText(byId("held-text"), text.join(" · "));
-  fillOnChange(byId("resume"), [isOnHold, dealer()].join(), () => (isOnHold ? createResume() : null));
+  fillOnChange(byId("resume"), [isOnHold, dealer()].join(),
+    () => (isOnHold ? createResume() : null));
 }
 
 export function showCommands(row, alerts) {

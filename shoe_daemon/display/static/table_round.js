@@ -8,7 +8,7 @@
  *     #total-player, #total-banker
  *     #devices > li        data-device, data-state
  */
-import { drawCard, isDrawUnknown, shownCard } from "./card_drawing.js";
+import { cardsOfHand, drawCard, isDrawUnknown, shownCard } from "./card_drawing.js";
 import { byId, el, fillOnChange, setClass, setSentence, setText } from "./dom.js";
 import * as format from "./format.js";
 import { createBeads } from "./table_tile.js";
@@ -27,8 +27,7 @@ function createSpot(card, round) {
 }
 
 function createHand(round, side, letter) {
-  const cards = (round ? round.cards : []).filter(card =>
-    (card.slot ? card.slot.startsWith(letter) : letter === "P"));
+  const cards = cardsOfHand(round ? round.cards : [], letter);
   return el("div", { class: `hand ${side}` }, cards.map(card => createSpot(card, round)));
 }
 

@@ -7,8 +7,8 @@
  *                         data-alerts
  *     .update(row, roomy) shows a row, with cards if roomy; only differences are drawn
  * createBeads(sequence, max)  the last outcomes of "BpPTn…", the newest first, as discs
- * worstSeverity(alerts)       the highest severity, 0 for none
  */
+import { worstSeverity } from "./alerts.js";
 import { drawCard, shownCard } from "./card_drawing.js";
 import { el, fillOnChange, setAttribute, setChildren, setClass, setText } from "./dom.js";
 import * as format from "./format.js";
@@ -18,10 +18,6 @@ import { formatNumber, glyph, word } from "./translations.js";
 
 const MAX_BEADS = 24;
 const SIDE_OF_LETTER = { P: "player", B: "banker", T: "tie" };
-
-export function worstSeverity(alerts) {
-  return alerts.reduce((worst, alert) => Math.max(worst, alert.data.severity), 0);
-}
 
 function lastOutcomes(sequence, max) {
   return (sequence || "").split("").filter(letter => SIDE_OF_LETTER[letter]).slice(-max).reverse();
@@ -35,8 +31,8 @@ export function createBeads(sequence, max) {
 }
 
 function outcomesLabel(letters) {
-  return word("last_results") + ": " + letters.slice(0, 10).map(letter =>
-    word(SIDE_OF_LETTER[letter])).join(word("list_comma"));
+  const last = letters.slice(0, 10).map(letter => word(SIDE_OF_LETTER[letter]));
+  return `${word("last_results")}: ${last.join(word("list_comma"))}`;
 }
 
 function showBeads(node, row) {
@@ -65,9 +61,10 @@ function showTags(node, row) {
   const bad = row.devices.filter(device => device.state !== "connected");
   const staff = row.alerts.some(alert => alert.staff_only);
   const missing = row.staff_alerts_missing && row.fresh.is === "live";
-  const key = [state && state.simulated, shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
-    state && state.held.length, state && state.alarm, row.faults, staff, missing]
-    .concat(bad.map(device => device.id)).join();
+  const key = [
+    state && [state.simulated, state.on_hold, state.held.length, state.alarm],
+    shoe && [shoe.cut_card, shoe.last_round], row.faults, staff, missing, bad.map(each => each.id)
+  ].join();
   fillOnChange(node, key, () => [
     state && state.simulated ? createTag("simulated", word("simulated")) : null,
     staff ? createTag("staff-only", word("alert_staff_only")) : null,
@@ -122,9 +119,10 @@ function showTotals(parts, row) {
 }
 
 function createSpots(side, round) {
-  return el("span", { class: `hand ${side}` }, round.cards.filter(card =>
-    card.slot && card.slot.charAt(0) === side.charAt(0).toUpperCase()).map(card => el("span", { class: "spot", "data-slot": card.slot },
-    drawCard(shownCard(card, round)))));
+  const letter = side.charAt(0).toUpperCase();
+  const cards = round.cards.filter(card => card.slot && card.slot.startsWith(letter));
+  return el("span", { class: `hand ${side}` }, cards.map(card =>
+    el("span", { class: "spot", "data-slot": card.slot }, drawCard(shownCard(card, round)))));
 }
 
 function showHands(node, row) {
@@ -164,8 +162,7 @@ function createParts(key) {
     "data-key": key,
     href: pageUrl(`/pit/table/${encodeURIComponent(key)}`)
   }, [
-    el("span", { class: "line head" },
-      [parts.name, parts.where, parts.round, parts.readers]),
+    el("span", { class: "line head" }, [parts.name, parts.where, parts.round, parts.readers]),
     el("span", { class: "line middle" }, [parts.strip, parts.tags]),
     parts.hands,
     el("span", { class: "line figures" },
@@ -180,8 +177,7 @@ function showRound(parts, state) {
   setText(parts.round, shoe ? word("round_short", {
     round: state.round ? state.round.number : state.counts.rounds
   }) : "");
-  setText(parts.shoe,
-    shoe ? word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
+  setText(parts.shoe, shoe ? word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
 }
 
 function setAttributes(node, row) {
@@ -199,7 +195,7 @@ export function createTile(key) {
   setText(parts.name, key);
   return {
     node: parts.node,
-    update (row, roomy) {
+    update(row, roomy) {
       setText(parts.name, row.name || row.table);
       setAttribute(parts.name, "title", row.name || row.table);
       showRound(parts, row.state);

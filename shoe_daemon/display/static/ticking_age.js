@@ -3,7 +3,6 @@
  *
  * syncClock(rfc3339)       sets the server's time; ages use it, since the clock of a kiosk is
  *                          often wrong
- * age(rfc3339)             milliseconds since then, at least 0; null for null
  * formatDuration(milliseconds)  "0:07", "12:40", "3:05:00", "2 d", in any language
  * showAge(node, rfc3339)   shows the age of that time in the node, updated every second until
  *                          another time is set, or null, or the node is removed from the
@@ -20,7 +19,7 @@ let synced = false;
 let nodes = [];
 
 function twoDigits(number) {
-  return (number < 10 ? "0" : "") + number;
+  return String(number).padStart(2, "0");
 }
 
 export function syncClock(time) {
@@ -35,7 +34,8 @@ export function syncClock(time) {
   synced = true;
 }
 
-export function age(time) {
+/* Milliseconds since then, at least 0; null for null. */
+function age(time) {
   const then = time ? new Date(time).getTime() : NaN;
   return isNaN(then) ? null : Math.max(0, Date.now() + serverLead - then);
 }

@@ -105,7 +105,7 @@ export function glyph(side) {
 }
 
 function twoDigits(number) {
-  return (number < 10 ? "0" : "") + number;
+  return String(number).padStart(2, "0");
 }
 
 function formatDay(date) {
