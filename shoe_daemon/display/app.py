@@ -167,7 +167,7 @@ class HttpApp:
         self._pit_credentials = setup.pit_credentials
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
         self._static = FileCache(STATIC)
-        self._modules = Modules(self._static, STATIC)
+        self._modules = Modules(STATIC)
         self._pages = PageTemplates(self._static, self._modules)
         self._log_pages = HistoryPages(
             history,
