@@ -168,7 +168,7 @@ class HttpApp:
         self._pit_credentials = setup.pit_credentials
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
         self._static = FileCache(STATIC)
-        self._modules = Modules(self._static, STATIC)
+        self._modules = Modules(STATIC)
         brand = self._settings.brand
         self._brand = Brand(brand.name, brand.colour, setup.logo)
         self._pages = PageTemplates(self._static, self._modules, self._brand)

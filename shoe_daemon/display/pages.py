@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -85,19 +86,23 @@ class FileCache:
 
 class Modules:
     """
-    The scripts of a folder, all of one version.
+    The scripts of a folder, all of one version; read again after a change.
 
     A module imports others by their names alone. The version is in the folder of the address, so
     all modules of a page are of the version with which the page was sent.
     """
 
-    def __init__(self, files: FileCache, folder: Path) -> None:
-        self._files = files
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._seen: list[tuple[str, int, int]] = []
+        self._files: dict[str, StaticFile] = {}
+        self._imports: dict[str, list[str]] = {}
+        self._version = ""
 
     def get(self, version: str, name: str) -> StaticFile | None:
         """Return a module; None if it is unknown, or if the version is not the present one."""
-        return self._all().get(name) if version == self._version() else None
+        self._read()
+        return self._files.get(name) if version == self._version else None
 
     def addresses(self, name: str) -> list[str]:
         """
@@ -106,19 +111,26 @@ class Modules:
         Raises:
             KeyError: A module is missing.
         """
-        found, modules = [name], self._all()
+        self._read()
+        found = [name]
         for each in found:
-            imported = (match.decode() for match in _IMPORT.findall(modules[each].content))
-            found += (other for other in dict.fromkeys(imported) if other not in found)
-        return [f"/static/modules/{self._version()}/{each}" for each in found]
+            found += [other for other in self._imports[each] if other not in found]
+        return [f"/static/modules/{self._version}/{each}" for each in found]
 
-    def _all(self) -> dict[str, StaticFile]:
-        names = sorted(path.name for path in self._folder.glob("*.js"))
-        return {name: file for name in names if (file := self._files.get(name)) is not None}
-
-    def _version(self) -> str:
-        facts = "".join(f"{name} {file.version}\n" for name, file in self._all().items())
-        return _hash(facts.encode())
+    def _read(self) -> None:
+        stats = [(path.name, path.stat()) for path in os.scandir(self._folder)]
+        scripts = [each for each in stats if each[0].endswith(".js")]
+        seen = sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in scripts)
+        if seen == self._seen:
+            return
+        media_type = _MEDIA_TYPES[".js"]
+        files = {name: _file((self._folder / name).read_bytes(), media_type) for name, *_ in seen}
+        self._imports = {
+            name: list(dict.fromkeys(each.decode() for each in _IMPORT.findall(file.content)))
+            for name, file in files.items()
+        }
+        self._version = _hash("".join(f"{name} {files[name].version}" for name in files).encode())
+        self._seen, self._files = seen, files
 
 
 def _file(content: bytes, media_type: str) -> StaticFile:

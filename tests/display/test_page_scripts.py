@@ -8,15 +8,12 @@ from collections.abc import Iterator
 import tree_sitter_javascript
 from tree_sitter import Language, Node, Parser
 
-from shoe_daemon.display.pages import STATIC, FileCache, Modules
+from shoe_daemon.display.pages import STATIC, Modules
 from tests.each_case import each_case
 
 PARSER = Parser(Language(tree_sitter_javascript.language()))
 NAMES = sorted(path.name for path in STATIC.glob("*.js"))
-BOARD = [
-    address.rpartition("/")[2]
-    for address in Modules(FileCache(STATIC), STATIC).addresses("board.js")
-]
+BOARD = [address.rpartition("/")[2] for address in Modules(STATIC).addresses("board.js")]
 # Younger than Chromium 90, Firefox 90 or Safari 14.
 YOUNG = {
     "field_definition",

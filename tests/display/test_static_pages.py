@@ -29,7 +29,7 @@ NAMES = sorted(path.stem for path in PAGES.glob("*.html") if path.stem != "layou
 
 
 def templates(static: FileCache) -> PageTemplates:
-    return PageTemplates(static, Modules(static, STATIC), Brand(None, None, None))
+    return PageTemplates(static, Modules(STATIC), Brand(None, None, None))
 
 
 @PATIENT
@@ -94,7 +94,7 @@ def test_the_addresses_of_a_page_change_with_each_of_its_modules(tmp_path: Path)
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    modules = Modules(FileCache(tmp_path), tmp_path)
+    modules = Modules(tmp_path)
     before = modules.addresses("a.js")
     assert [address.rpartition("/")[2] for address in before] == ["a.js", "b.js", "c.js"]
     (tmp_path / "c.js").write_text("const c = 1;\n", encoding="utf-8")
@@ -125,7 +125,7 @@ def test_the_house_has_its_name_logo_and_colour_on_the_board(tmp_path: Path) -> 
     logo = tmp_path / "logo.svg"
     logo.write_text("<svg/>")
     static = FileCache(STATIC)
-    modules = Modules(static, STATIC)
+    modules = Modules(STATIC)
 
     def board(brand: Brand) -> str:
         page = PageTemplates(static, modules, brand).render("table", "en", "{}")
