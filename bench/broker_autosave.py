@@ -32,9 +32,16 @@ from typing import Final, NamedTuple
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from bench.display_cost_by_tables import latest
 from bench.harness import median_and_range, mosquitto, mosquitto_pid, percentile, wait_for
-from bench.simulated_mqtt_messages import SITE, TABLE, Message, Step, simulated_steps, status
+from bench.simulated_mqtt_messages import (
+    SITE,
+    TABLE,
+    Message,
+    Step,
+    latest,
+    simulated_steps,
+    status,
+)
 from shoe_daemon.mqtt.connection import leave
 
 __all__: list[str] = []

@@ -39,9 +39,9 @@ _TIMEOUT_S: Final = 30.0
 _MOSQUITTO: Final = shutil.which("mosquitto", path=f"{os.environ.get('PATH')}:/usr/sbin")
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
+def wait_for(condition: Callable[[], object], what: str, timeout_s: float = _TIMEOUT_S) -> None:
     """Wait for a condition; exit after a timeout."""
-    until = time.monotonic() + _TIMEOUT_S
+    until = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > until:
             sys.exit(f"waited in vain: {what}")

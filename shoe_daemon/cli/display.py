@@ -14,8 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.cli.options import (
+    BROKER,
     LETTERS,
     PATH,
+    PROTOCOL,
     Number,
     broker_address,
     config_option,
@@ -32,9 +34,12 @@ from shoe_daemon.process import TERMINAL_ENDS, stop_on_signals
 from shoe_daemon.table import is_staff
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.config import DisplaySetup
+    from shoe_daemon.display.config import DisplayConfig, DisplaySetup
     from shoe_daemon.display.terminal.watch import TableFeed
     from shoe_daemon.mqtt.settings import MqttSettings
+
+Protocol = Literal["5", "3.1.1"]
+"""A version of MQTT."""
 
 
 @click.group(
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     invoke_without_command=True,
 )
 @config_option("The display's configuration; see `check-config`.")
-@click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
+@BROKER
 @click.option(
     "--listen",
     metavar="ADDRESS:PORT",
@@ -140,13 +145,9 @@ def _display_setup(file: Path | None, broker: str | None, listen: str | None) ->
 
 @click.command("watch", short_help="Show the board of a table in this terminal.")
 @click.argument("table", required=False)
-@click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
+@BROKER
 @config_option("The configuration of a display, or of the table itself.")
-@click.option(
-    "--protocol",
-    type=click.Choice(["5", "3.1.1"]),
-    help="The version of MQTT, in place of the file's.",
-)
+@PROTOCOL
 @click.option("--once", is_flag=True, help="Print one picture, and end.")
 @click.option(
     "--wait",
@@ -194,13 +195,25 @@ def watch(table: str | None, *, once: bool, letters: bool, **given: Any) -> None
 
 
 def _table_feed(
-    file: Path | None, broker: str | None, protocol: Literal["5", "3.1.1"] | None
+    file: Path | None, broker: str | None, protocol: Protocol | None
 ) -> tuple[TableFeed, str | None]:
+    from shoe_daemon.display.terminal.watch import TableFeed
+
+    config, table = configured_broker(file, broker, protocol)
+    site, stale_after = config.display.site, config.display.stale_after
+    return TableFeed(config.mqtt, site, stale_after=stale_after), table
+
+
+def configured_broker(
+    file: Path | None, broker: str | None, protocol: Protocol | None
+) -> tuple[DisplayConfig, str | None]:
+    """
+    Return the configuration of a display with its checked broker; options take precedence. A
+    table's configuration gives only its broker, and its id.
+    """
     from msgspec.structs import replace
 
     from shoe_daemon.display.config import DisplayConfig
-    from shoe_daemon.display.terminal.watch import TableFeed
-    from shoe_daemon.mqtt.topics import Topics
 
     config, table = (DisplayConfig(), None) if file is None else _read_config(file)
     mqtt: MqttSettings = config.mqtt
@@ -209,11 +222,9 @@ def _table_feed(
         mqtt = replace(mqtt, host=host, port=port)
     if protocol is not None:
         mqtt = replace(mqtt, protocol=protocol)
-    beside = Path() if file is None else file.parent
-    mqtt = mqtt.checked(beside)
-    Topics("site", "table", mqtt.prefix)
-    site, stale_after = config.display.site, config.display.stale_after
-    return TableFeed(mqtt, site, stale_after=stale_after), table
+    mqtt = mqtt.checked(Path() if file is None else file.parent)
+    mqtt.check_prefix()
+    return replace(config, mqtt=mqtt), table
 
 
 def _read_config(file: Path) -> tuple[Any, str | None]:

@@ -29,6 +29,16 @@ JSON_OBJECT: Final = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object, for programs."
 )
 
+BROKER: Final = click.option(
+    "--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's."
+)
+
+PROTOCOL: Final = click.option(
+    "--protocol",
+    type=click.Choice(["5", "3.1.1"]),
+    help="The version of MQTT, in place of the file's.",
+)
+
 LETTERS: Final = click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.")
 """The signs on the roads of a terminal."""
 

@@ -1,15 +1,21 @@
-"""`shoe-daemon simulate`: simulate a reader's shoe on a serial line, or a table with a camera."""
+"""
+`shoe-daemon simulate`: simulate a reader's shoe on a serial line, a table with a camera, or the
+messages of a floor.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import random
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 import click
 import msgspec
@@ -17,14 +23,18 @@ from msgspec.structs import replace
 
 from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon.cli.options import (
+    BROKER,
     COUNT,
     DECKS,
     DRIVER_OPTIONS,
     FILE,
     FOLDER,
     PATH,
+    PROTOCOL,
     STATION,
     Number,
+    config_option,
+    import_structlog_alone,
     require_modules,
 )
 from shoe_daemon.errors import UserError, os_errors_at
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
     from drivers.simulators.camera.settings import Settings as CameraSettings
     from drivers.simulators.lines import Line
     from drivers.simulators.simulator import Pace
+    from shoe_daemon.demo.floor import Progress
 
 _PORT_COUNT: Final = 65_536
 _SILENCE_US: Final = 60_000_000
@@ -76,7 +87,7 @@ class _Simulators(click.Group):
 
 @click.group(name="simulate", cls=_Simulators)
 def command() -> None:
-    """Deals simulated shoes, on a serial line or before a camera."""
+    """Deals simulated shoes: on a serial line, before a camera, or as messages of many tables."""
 
 
 def _reader_command(name: str) -> click.Command:
@@ -311,6 +322,67 @@ def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
         opened = truth.open("w", encoding="utf-8") if truth else contextlib.nullcontext()
     with opened as file:
         yield _DealtLog(file)
+
+
+_MAX_TABLES: Final = 2_000
+"""As many as one display shows."""
+
+
+@command.command(name="floor")
+@click.option("--tables", type=click.IntRange(1, _MAX_TABLES), required=True, help="How many.")
+@click.option(
+    "--minutes", type=Number(0.01, 1440), default=10.0, help="Ends after so long; so does Ctrl-C."
+)
+@click.option(
+    "--site", metavar="ID", default="simulated", help="Of the tables table-0001, table-0002, ..."
+)
+@click.option("--processes", type=COUNT, help="By default one for each processor.")
+@BROKER
+@config_option("The broker's: of a display or a table, or only its section [mqtt].")
+@PROTOCOL
+def floor(  # noqa: PLR0913 - one for each option
+    *,
+    tables: int,
+    minutes: float,
+    site: str,
+    processes: int | None,
+    file: Path | None,
+    broker: str | None,
+    protocol: Literal["5", "3.1.1"] | None,
+) -> None:
+    """
+    Publishes the MQTT messages of many tables, for sizing.
+
+    Each table has a connection of its own, and deals about 146 rounds an hour, marked as
+    simulated. No reader, no daemon and no journal runs. At the end the retained messages are
+    removed. The account at the broker needs the rights of a table for all topics of the site.
+    """
+    import_structlog_alone()
+    from shoe_daemon.cli.display import configured_broker
+    from shoe_daemon.demo.floor import Floor, simulate_floor
+
+    mqtt = configured_broker(file, broker, protocol)[0].mqtt
+    processes = min(processes or len(os.sched_getaffinity(0)), tables)
+    where, on_terminal = f"at {mqtt.name}, site {site}", sys.stdout.isatty()
+    click.echo(f"{_plural(tables, 'table')} {where}; Ctrl-C ends it")
+
+    def show(done: Progress, left_s: float) -> None:
+        if on_terminal:
+            minutes, seconds = divmod(int(left_s), 60)
+            line = f"{_floor_text(done)}, {minutes}:{seconds:02} left"
+            click.echo(f"\r{line[: shutil.get_terminal_size().columns]}\x1b[K", nl=False)
+
+    try:
+        done = simulate_floor(Floor(mqtt, site, tables, minutes, processes), show)
+    finally:
+        if on_terminal:
+            click.echo("\r\x1b[K", nl=False)
+    click.echo(f"{_floor_text(done)}; retained messages removed")
+
+
+def _floor_text(done: Progress) -> str:
+    error = "" if done.error is None else f" ({done.error})"
+    return f"{done.connected} connected{error}, {done.events:,} events"
 
 
 @command.command(name="camera")

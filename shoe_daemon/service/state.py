@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import structlog
@@ -13,9 +13,10 @@ from drivers import Counts, Reader
 from shoe_daemon.limits import LogRateLimit
 from shoe_daemon.mqtt import documents, topics
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.queues import Document
 from shoe_daemon.service import guard
 from shoe_daemon.service.core import Core
-from shoe_daemon.table import Detail, make_detail
+from shoe_daemon.table import Detail, Table, make_detail
 
 _log = structlog.get_logger(__name__)
 
@@ -24,6 +25,75 @@ _STALE_AFTER_S: Final = 5.0
 _ALARM: Final = "alarm"
 
 DeviceState = Literal["connected", "no-signal", "stale", "error"]
+
+
+class TableDocuments:
+    """The retained documents of a table, each time that they have changed."""
+
+    def __init__(self, session: str, heartbeat: int) -> None:
+        self._session, self._heartbeat = session, heartbeat
+        self._published: dict[str, object] = {}
+
+    def has_changed(self, suffix: str, content: object) -> bool:
+        """Note the content of a document; return whether it differs from the last one."""
+        if self._published.get(suffix, ...) == content:
+            return False
+        self._published[suffix] = content
+        return True
+
+    def changed(self, table: Table, alarm: Detail | None) -> Iterator[tuple[str, Document]]:
+        """Yield the topic's suffix and the document of `state`, and of each other change."""
+        public, session = table.public(), self._session
+        seq = public.seq
+        yield (
+            topics.STATE,
+            lambda published: documents.state(
+                public,
+                session=session,
+                alarm=alarm,
+                heartbeat=self._heartbeat,
+                published=published,
+            ),
+        )
+        if self.has_changed(topics.RESULT, public.last_result):
+            result = documents.ResultLast(result=public.last_result, seq=seq, session=session)
+            yield topics.RESULT, documents.encode_message(result)
+        if self.has_changed(topics.ALERTS, (public.alerts, public.alerts_omitted)):
+            yield (
+                topics.ALERTS,
+                documents.active_alerts(
+                    public.alerts, seq=seq, session=session, omitted=public.alerts_omitted
+                ),
+            )
+        staff_alerts = table.staff_alerts()
+        if self.has_changed(topics.STAFF_ALERTS, staff_alerts):
+            alerts = documents.staff_alerts(staff_alerts, seq=seq, session=session)
+            yield topics.STAFF_ALERTS, alerts
+        yield from self._roads_and_history(table, seq)
+
+    def _roads_and_history(self, table: Table, seq: int) -> Iterator[tuple[str, Document]]:
+        """Yield roads and history if past rounds have changed."""
+        shoe, options = table.state.shoe, table.state.session.options
+        drawn = documents.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
+        number = None if shoe is None else shoe.number
+        rounds = (
+            number,
+            drawn,
+            # Past rounds are replaced, never changed: identical ones compare fast.
+            [] if shoe is None else [(e.data, e.voided, e.lost, e.entered) for e in shoe.played],
+            [each.number for each in table.state.held],
+            [] if shoe is None else [each.number for each in shoe.unfinished],
+        )
+        if not self.has_changed(topics.HISTORY, rounds):
+            return
+        results, past, session = table.results(), table.history(), self._session
+        yield (
+            topics.ROADS,
+            lambda _published: documents.road_map(
+                results, drawn, shoe=number, seq=seq, session=session
+            ),
+        )
+        yield topics.HISTORY, lambda _published: documents.history(past, seq=seq, session=session)
 
 
 class StatePublisher:
@@ -48,8 +118,8 @@ class StatePublisher:
         self._publisher = publisher
         self._readers = readers
         self._session = session
-        self._heartbeat = heartbeat
-        self._published: dict[str, object] = {_ALARM: None}
+        self._documents = TableDocuments(session, heartbeat)
+        self._documents.has_changed(_ALARM, None)
         self._devices_published_at = 0.0
         self._published_observation = -1
         self._may_log = LogRateLimit()
@@ -82,42 +152,20 @@ class StatePublisher:
             self._publish()
 
     def _publish(self) -> None:
-        publisher, table = self._publisher, self._core.table.public()
+        publisher, table = self._publisher, self._core.table
         if publisher is None:
             return
-        seq, session = table.seq, self._session
         self._published_alarm = alarm = self.alarm
-        publisher.retain(
-            topics.STATE,
-            lambda published: documents.state(
-                table,
-                session=session,
-                alarm=alarm,
-                heartbeat=self._heartbeat,
-                published=published,
-            ),
-            seq,
-        )
-        if self._has_changed(topics.RESULT, table.last_result):
-            result = documents.ResultLast(result=table.last_result, seq=seq, session=session)
-            publisher.retain(topics.RESULT, documents.encode_message(result), seq)
-        if self._has_changed(topics.ALERTS, (table.alerts, table.alerts_omitted)):
-            alerts = documents.active_alerts(
-                table.alerts, seq=seq, session=session, omitted=table.alerts_omitted
-            )
-            publisher.retain(topics.ALERTS, alerts, seq)
-        staff_alerts = self._core.table.staff_alerts()
-        if self._has_changed(topics.STAFF_ALERTS, staff_alerts):
-            alerts = documents.staff_alerts(staff_alerts, seq=seq, session=session)
-            publisher.retain(topics.STAFF_ALERTS, alerts, seq)
-        self._publish_roads_and_history(publisher, seq)
+        seq = table.state.seq
+        for suffix, document in self._documents.changed(table, alarm):
+            publisher.retain(suffix, document, seq)
         self._publish_signature(publisher)
         publisher.notify(seq)
 
     def _publish_signature(self, publisher: Publisher) -> None:
         """Publish the last signature of the journal, if it has one."""
         last = self._core.journal.signature
-        if last is not None and self._has_changed(topics.SIGNATURE, last):
+        if last is not None and self._documents.has_changed(topics.SIGNATURE, last):
             signature = documents.SignatureLast(
                 key=last.key.hex(),
                 seq=last.seq,
@@ -127,43 +175,6 @@ class StatePublisher:
             )
             message = documents.encode_message(signature)
             publisher.retain(topics.SIGNATURE, message, last.seq)
-
-    def _has_changed(self, suffix: str, content: object) -> bool:
-        """Note the content of a document; return whether it differs from the last one."""
-        if self._published.get(suffix, ...) == content:
-            return False
-        self._published[suffix] = content
-        return True
-
-    def _publish_roads_and_history(self, publisher: Publisher, seq: int) -> None:
-        """Publish roads and history if past rounds have changed."""
-        table, session = self._core.table, self._session
-        shoe, options = table.state.shoe, table.state.session.options
-        drawn = documents.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
-        number = None if shoe is None else shoe.number
-        rounds = (
-            number,
-            drawn,
-            # Past rounds are replaced, never changed: identical ones compare fast.
-            [] if shoe is None else [(e.data, e.voided, e.lost, e.entered) for e in shoe.played],
-            [each.number for each in table.state.held],
-            [] if shoe is None else [each.number for each in shoe.unfinished],
-        )
-        if not self._has_changed(topics.HISTORY, rounds):
-            return
-        results, past = table.results(), table.history()
-        publisher.retain(
-            topics.ROADS,
-            lambda _published: documents.road_map(
-                results, drawn, shoe=number, seq=seq, session=session
-            ),
-            seq,
-        )
-        publisher.retain(
-            topics.HISTORY,
-            lambda _published: documents.history(past, seq=seq, session=session),
-            seq,
-        )
 
     def publish_devices(self, *, blocked: bool) -> None:
         """Publish the readers' health if it has changed, and at regular intervals."""
@@ -176,10 +187,10 @@ class StatePublisher:
         for reader in self._readers:
             state = self.reader_state(reader, now)
             suffix = topics.device(reader.name)
-            if self._has_changed(suffix, state) or is_due:
+            if self._documents.has_changed(suffix, state) or is_due:
                 self._publisher.retain(suffix, self._device(reader, state, now), 0)
         self._set_blocked(blocked=blocked)
-        if self._has_changed(_ALARM, self.alarm):
+        if self._documents.has_changed(_ALARM, self.alarm):
             self.publish()
 
     def _set_blocked(self, *, blocked: bool) -> None:
