@@ -166,7 +166,6 @@ class _Subscription(NamedTuple):
 
     topic_filter: str
     copies: bool
-    qos: Literal[0, 1]
     delay: RetryDelay
 
 
@@ -251,29 +250,23 @@ class Connection:
         line = self._client.socket()
         return line.getpeercert(binary_form=True) if isinstance(line, ssl.SSLSocket) else None
 
-    def subscribe(
-        self, topic_filter: str, *, copies: bool = False, qos: Literal[0, 1] = 1
-    ) -> None:
+    def subscribe(self, topic_filter: str, *, copies: bool = False) -> None:
         """
         Subscribe; a subscription that the broker refuses is tried again, ever more slowly.
 
         Retained messages follow where the session had no such subscription, and with `copies`
         always. With a session, `retained` of a message is the sender's flag; without one it
-        marks a copy that the broker had kept. With QoS 0, as always on MQTT 3.1.1, the broker
-        stores no message for a client that is away.
+        marks a copy that the broker had kept.
         """
-        delay = self._timeouts.refusal_delay()
-        self._subscribe(_Subscription(topic_filter, copies, qos if self._is_5 else 0, delay))
+        self._subscribe(_Subscription(topic_filter, copies, self._timeouts.refusal_delay()))
 
     def _subscribe(self, wanted: _Subscription) -> None:
         if self._has_session:
             handling = 0 if wanted.copies else 1
-            options = SubscribeOptions(
-                qos=wanted.qos, retainAsPublished=True, retainHandling=handling
-            )
+            options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=handling)
             _, mid = self._client.subscribe(wanted.topic_filter, options=options)
         else:
-            _, mid = self._client.subscribe(wanted.topic_filter, qos=wanted.qos)
+            _, mid = self._client.subscribe(wanted.topic_filter, qos=1 if self._is_5 else 0)
         if mid is not None:
             self._subscribing[mid] = wanted
 

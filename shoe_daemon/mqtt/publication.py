@@ -265,8 +265,7 @@ class Publication:
 
     def _subscribe(self) -> None:
         state, timeouts = self._state, self._state.timeouts
-        # The broker would write orders that wait to its disk, with their PINs.
-        self._connection.subscribe(state.topics.commands, qos=0)
+        self._connection.subscribe(state.topics.commands)
         own = [STATUS] if state.comparison.is_done else OWN_DOCUMENTS
         for suffix in own:
             self._connection.subscribe(state.topics.retained(suffix), copies=True)

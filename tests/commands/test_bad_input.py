@@ -127,14 +127,6 @@ def test_unknown_fields_are_ignored(bench: Bench) -> None:
     assert bench.order("a", "hold", colour="red", nested={"a": [1]})["ok"]
 
 
-def test_an_order_that_a_broker_stored_has_to_say_until_when_it_holds(bench: Bench) -> None:
-    for order in ({"id": "stored"}, {"id": "later", "expires_at": "2999-01-01T00:00:00Z"}):
-        payload = json.dumps({"operator": "Maria", **order}).encode()
-        bench.orders.receive("hold", MessageReceived("hold", payload, queued=True))
-        bench.judge_all()
-    assert bench.refused == ["it waited while the table was away, and has no expires_at", None]
-
-
 @pytest.mark.mosquitto
 def test_a_retained_order(pit: Pit) -> None:
     payload = json.dumps({**GOOD, "id": "kept"}).encode()

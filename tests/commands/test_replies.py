@@ -110,7 +110,7 @@ def test_without_mqtt_5_it_comes_to_the_reply_topic(tmp_path: Path, broker: Mosq
 
 
 @pytest.mark.mosquitto
-def test_an_order_does_not_wait_for_a_table_that_is_away(
+def test_what_waited_for_the_table_has_to_say_until_when_it_holds(
     pit: Pit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free, opened = threading.Event(), Connection.open
@@ -120,15 +120,15 @@ def test_an_order_does_not_wait_for_a_table_that_is_away(
         opened(connection)
 
     monkeypatch.setattr(Connection, "open", open_when_free)
+    # The line is lost and comes back: what comes meanwhile is kept by the broker.
     cut(pit)
-    order = {"id": "lost", "operator": "Maria", "expires_at": "2999-01-01T00:00:00Z"}
-    pit.send("hold", json.dumps(order).encode())
+    pit.send("hold", ORDER % b"waited")
+    later = {"id": "later", "operator": "Maria", "expires_at": "2999-01-01T00:00:00Z"}
+    pit.send("hold", json.dumps(later).encode())
     free.set()
-    publisher = pit.daemon.publisher
-    assert publisher is not None
-    wait_for(lambda: publisher.health.connected, "the connection")
-    assert pit.order("hold")["ok"]
-    assert not pit.of("reply/lost")
+    waited, lasts = pit.wait("reply/waited")[0].json, pit.wait("reply/later")[0].json
+    assert waited["refused"] == "it waited while the table was away, and has no expires_at"
+    assert lasts["ok"]
 
 
 def cut(pit: Pit) -> None:
