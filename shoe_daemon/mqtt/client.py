@@ -8,6 +8,7 @@ disturbed.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -68,6 +69,10 @@ def send_command(
     raise failure
 
 
+_PIN: Final = re.compile(rb'"pin"\s*:')
+"""A field of an order; within a text its quotation marks would be escaped."""
+
+
 class _CommandClient:
     """Connects, subscribes to the reply, then publishes: each step follows the last answer."""
 
@@ -75,6 +80,7 @@ class _CommandClient:
         self._broker = f"the broker at {settings.name}"
         self._topic, self._payload, self._reply = topic, payload, reply
         self._sent = False
+        self._has_pin = _PIN.search(payload) is not None
 
     def run(self, connection: Connection, accept_by: float, until: float) -> bytes:
         try:
@@ -101,14 +107,14 @@ class _CommandClient:
                 raise UserError("the broker does not let us read the answer")
             case Subscribed():
                 self._sent = True
-                # On MQTT 3.1.1 NATS writes messages of QoS 1 to its disk, a PIN too; and no table
-                # has a session for which another broker would keep it.
+                # A broker may write messages of QoS 1 to its disk: mosquitto those for a table
+                # that is away, NATS (3.1.1) all. A PIN must not be there.
                 connection.publish(
                     self._topic,
                     self._payload,
                     retain=False,
                     response_topic=self._reply,
-                    qos=1 if connection.settings.protocol == "5" else 0,
+                    qos=0 if self._has_pin or connection.settings.protocol != "5" else 1,
                 )
             case Acknowledged(_, reason, text) if reason >= REFUSED:
                 raise UserError(f"the broker refuses the order: {text}")

@@ -11,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from shoe_daemon.errors import UserError
+from shoe_daemon.mqtt.client import send_command
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.settings import TlsSettings
-from tests.brokers import Listener, wait_for
+from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
+from tests.brokers import Listener, Relay, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.sample_broker import OLDER_RIGHTS, SampleBroker
+
+PIN = b'{"pin": "471100"}'
 
 pytestmark = pytest.mark.mosquitto
 
@@ -134,6 +138,36 @@ def test_events_that_a_crash_takes_from_a_back_office_come_with_a_replay(
             assert [each.json["seq"] for each in listener.wait("/card_dealt")] == [2]
             publisher.replay(1, 1)
             assert listener.wait("/card_dealt", 2)[1].json["seq"] == 1
+
+
+def test_no_pin_reaches_the_brokers_disk(broker: SampleBroker) -> None:
+    def give_an_order() -> None:
+        with pytest.raises(UserError):
+            send_command(login, f"{ROOT}/cmd/undo", PIN, reply=f"{ROOT}/reply/1", timeout_s=1)
+
+    login = MqttSettings(
+        port=broker.port, username="pit", password_file=str(broker.password_file("pit"))
+    )
+    with (
+        Relay(broker.port) as line,
+        publishing(
+            line.port,
+            Journal(1),
+            username="table-7",
+            password_file=str(broker.password_file("table-7")),
+            prepare=lambda publisher: publisher.retain("state", b'{"seq":1}', 0),
+        ) as publisher,
+    ):
+        wait_for(lambda: idle(publisher))
+        # The broker does not know that the table is away, then keeps its session.
+        line.silent = True
+        give_an_order()
+        with line.closed():
+            give_an_order()
+            save(broker)
+            files = [each for each in broker.folder.rglob("*") if each.is_file()]
+            assert b"table-7" in (broker.folder / "mosquitto.db").read_bytes()
+            assert not [each for each in files if PIN in each.read_bytes()]
 
 
 def test_the_encrypted_door(broker: SampleBroker) -> None:
