@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import Mock
 
 import pytest
 from structlog.testing import capture_logs
@@ -271,7 +272,7 @@ def test_the_next_command_is_answered(
 def test_documents_that_cannot_be_made_are_published_at_the_next_change(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publisher = StatePublisher(bench.core, None, (), "s", heartbeat=0)
+    publisher = StatePublisher(bench.core, Mock(alarm=None), (), "s", heartbeat=0)
     with monkeypatch.context() as patch, capture_logs() as logs:
         patch.setattr(table_module.Table, "public", fail)
         bench.deal("P1:9S")
