@@ -119,6 +119,23 @@ def test_a_board_is_seen_whole_on_a_phone(
             )
 
 
+_SMALL_TARGETS = """
+() => [...document.querySelectorAll("button, select, input, summary, .bar a, #foot a, nav a")]
+  .map((node) => [node, (node.closest("label") || node).getBoundingClientRect()])
+  .filter(([, box]) => box.width && (box.width < 44 || box.height < 44))
+  .map(([node, box]) => `${node.id || node.textContent} ${box.width} x ${box.height}`)
+"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_thumb_hits_every_button(
+    stage: Stage, busy: Table, shared_page: SharedPage, path: str
+) -> None:
+    with shared_page.use("phone") as watched:
+        open_page(stage, watched, path, busy)
+        assert watched.page.evaluate(_SMALL_TARGETS) == []
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_shuts_nobody_out(stage: Stage, busy: Table, kiosk: Watched, path: str) -> None:
     """Whoever has only a keyboard, a screen reader, weak eyes, or wants nothing to move."""

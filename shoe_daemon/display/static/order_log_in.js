@@ -7,7 +7,7 @@
  *
  * For tests: [data-operator] who logs in; #sheet-name
  */
-import { byId, el, sentenceElement, setAttribute } from "./dom.js";
+import { byId, el, sentenceElement, setAttribute, setText } from "./dom.js";
 import * as operator from "./operator.js";
 import { bigButton, field, isOpen, onEnter, pinField, showStep } from "./order_dialog.js";
 import { load, store } from "./storage.js";
@@ -74,6 +74,8 @@ class LogIn {
     }
     store(STORAGE_KEY, name);
     this.isAsked = true;
+    setText(byId("sheet-do"), word("sheet_checking"));
+    setAttribute(byId("sheet-do"), "aria-busy", "true");
     operator.logIn(name, pin, outcome => {
       if (!outcome.code) {
         this.then(pin);
