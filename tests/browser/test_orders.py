@@ -84,6 +84,9 @@ def phone(shared_page: SharedPage) -> Iterator[Watched]:
         yield watched
 
 
+_TABS = 300
+
+
 class Hand:
     """A hand on a page: it taps, and enters a PIN; it counts its taps."""
 
@@ -136,6 +139,22 @@ class Hand:
         """Give the order, and wait until it is carried out."""
         self.tap("#sheet-do")
         self.step("done")
+
+
+class Keyboard(Hand):
+    """A person without a mouse: Tab until it is there, then Enter."""
+
+    def tap(self, selector: str) -> None:
+        """Reach the first that fits with Tab, and press Enter."""
+        found = self.page.locator(selector).first
+        found.wait_for(state="visible")
+        for _ in range(_TABS):
+            if found.evaluate("node => node === document.activeElement"):
+                self.page.keyboard.press("Enter")
+                self.taps += 1
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"{selector} is not reached with Tab")
 
 
 def commands(table: Table) -> list[Command]:
@@ -891,14 +910,22 @@ class PageSupervisor:
         page: The account of the page's list of events.
     """
 
-    def __init__(self, phone: Watched, stage: Stage, table: Table, journal: JournalReader) -> None:
+    def __init__(
+        self,
+        phone: Watched,
+        stage: Stage,
+        table: Table,
+        journal: JournalReader,
+        kind: type[Hand] = Hand,
+    ) -> None:
+        self._kind = kind
         self.decisions: list[Decision] = []
         self.dealt: list[DealtRound] = []
         self.journal = JournalAccount(journal)
         self.page = PageAccount("Maria")
         self._phone, self._stage, self._table = phone, stage, table
         self._turn, self._language = 0, LANGUAGES[0]
-        self._hand = Hand(phone, stage, table, self._language)
+        self._hand = kind(phone, stage, table, self._language)
         self._sent = 0
         self._awaits_card: set[int] = set()
 
@@ -930,7 +957,7 @@ class PageSupervisor:
         if turn != self._turn:
             self.page.read(self._hand.page, self.journal.seq)
             self._turn, self._language = turn, LANGUAGES[turn % len(LANGUAGES)]
-            self._hand = Hand(self._phone, self._stage, self._table, self._language)
+            self._hand = self._kind(self._phone, self._stage, self._table, self._language)
 
     def _decide(self) -> None:
         """Decide whatever is open now."""
@@ -989,7 +1016,7 @@ class PageSupervisor:
         assert hand.step("done", "refused") == "done", hand.page.inner_text("#sheet")
         verb = str(hand.page.get_attribute("#sheet", "data-verb"))
         self.decisions.append(Decision(dealt.fault, self._language, verb, hand.taps))
-        hand.page.click("#sheet-close")
+        hand.tap("#sheet-close")
         if "draw_now" in taps[-1]:
             self._awaits_card.add(data["id"])
 
@@ -1086,3 +1113,18 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
         check.show(decode_event(json.dumps(event).encode()))
     check.finish(interrupted=False)
     assert check.passed
+
+
+@pytest.mark.timeout(1800)
+def test_every_misdeal_can_be_decided_with_the_keyboard_alone(
+    stage: Stage, opened: Callable[..., Table], phone: Watched
+) -> None:
+    wanted = demo(12, 213, "us_nj_pa")
+    table = opened(wanted.policy, TABLE)
+    with JournalReader(table.journal) as journal:
+        supervisor = PageSupervisor(phone, stage, table, journal, Keyboard)
+        supervisor.deal(shoe_of(wanted, house_of(wanted)))
+    assert supervisor.journal.open == {}
+    assert len(supervisor.decisions) >= 8
+    assert {each.fault for each in supervisor.decisions} >= set(MISDEALS)
+    phone.assert_clean()
