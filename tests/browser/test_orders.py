@@ -1119,7 +1119,7 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
 def test_every_misdeal_can_be_decided_with_the_keyboard_alone(
     stage: Stage, opened: Callable[..., Table], phone: Watched
 ) -> None:
-    wanted = demo(12, 213, "us_nj_pa")
+    wanted = demo(30, 23, "fr_2007")
     table = opened(wanted.policy, TABLE)
     with JournalReader(table.journal) as journal:
         supervisor = PageSupervisor(phone, stage, table, journal, Keyboard)
