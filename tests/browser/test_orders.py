@@ -1119,12 +1119,13 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
 def test_every_misdeal_can_be_decided_with_the_keyboard_alone(
     stage: Stage, opened: Callable[..., Table], phone: Watched
 ) -> None:
-    wanted = demo(30, 23, "fr_2007")
+    many = volume(0, 1)
+    wanted = demo(30, 23, "fr_2007") if many else demo(12, 213, "us_nj_pa")
     table = opened(wanted.policy, TABLE)
     with JournalReader(table.journal) as journal:
         supervisor = PageSupervisor(phone, stage, table, journal, Keyboard)
         supervisor.deal(shoe_of(wanted, house_of(wanted)))
     assert supervisor.journal.open == {}
-    assert len(supervisor.decisions) >= 8
+    assert len(supervisor.decisions) >= (8 if many else 4)
     assert {each.fault for each in supervisor.decisions} >= set(MISDEALS)
     phone.assert_clean()
