@@ -30,6 +30,9 @@ SECURITY_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+FILE_HEADERS: Final = ("x-content-type-options", "cross-origin-resource-policy")
+"""Those that count for a file which is no document: a page has dozens of them."""
+
 _IPV6: Final = 6
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")

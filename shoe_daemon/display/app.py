@@ -47,6 +47,7 @@ from shoe_daemon.game import REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.limits import LogRateLimit
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 from shoe_daemon.web import (
+    FILE_HEADERS,
     LOOPBACK_HOSTS,
     MEDIA_SECURITY_POLICY,
     SECURITY_HEADERS,
@@ -69,6 +70,8 @@ _DOCUMENTS: Final = {
 }
 """The documents of its table that a page shows."""
 
+_STATIC: Final = "/static/"
+_FILE: Final = (200, 304)
 _CACHE_FOR_A_YEAR: Final = "public, max-age=31536000, immutable"
 
 PAGE_HOST: Final = None
@@ -98,6 +101,9 @@ class SecurityHeaders:
         self._headers = [
             (name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()
         ]
+        self._file_headers = [
+            (name, value) for name, value in self._headers if name.decode() in FILE_HEADERS
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -109,7 +115,9 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {name.lower() for name, _ in message["headers"]}
-                missing = [each for each in self._headers if each[0] not in own]
+                is_file = message["status"] in _FILE and scope["path"].startswith(_STATIC)
+                needed = self._file_headers if is_file else self._headers
+                missing = [each for each in needed if each[0] not in own]
                 message["headers"] = [*message["headers"], *missing]
             await send(message)
 
