@@ -36,6 +36,8 @@ const FONT_TIMEOUT_MS = 1000;
 const SETTLE_AFTER_LOSS_MS = 1500;
 const SPOKEN_ROUNDS = 12;
 const SIDES = ["player", "banker"];
+/* Where drawing takes longer, cards do not move. */
+const SLOW_MS = 50;
 /* So many columns of the Big Road are drawn large. */
 const EARLY_COLUMNS = 20;
 const CAPTIONS = {
@@ -55,6 +57,7 @@ let previousFreshness = "";
 let shownResult = null;
 let loudUntil = 0;
 let calmTimer = null;
+let drawingTime = 0;
 let revised = null;
 
 function isNew() {
@@ -213,7 +216,7 @@ function announce(said, fresh) {
 function drawTable(state, fresh) {
   noticeResult(state);
   header.update(state);
-  drawHands(state.round, isNew());
+  drawHands(state.round, isNew() && drawingTime < SLOW_MS);
   announce(drawStatus(state, { loud: Date.now() < loudUntil, revised }), fresh);
   header.updateCounts(state);
   if (!roadBoxes[0].width) {
@@ -223,6 +226,7 @@ function drawTable(state, fresh) {
 }
 
 function drawAll() {
+  const began = performance.now();
   const fresh = currentFreshness();
   showStaleOverlay(fresh);
   showUnknownTable(fresh);
@@ -230,6 +234,7 @@ function drawAll() {
     drawTable(board.state, fresh);
   }
   previousFreshness = fresh.is;
+  drawingTime = performance.now() - began;
 }
 
 /* The page is shown with its fonts; without them after a timeout. */
