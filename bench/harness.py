@@ -79,7 +79,7 @@ class Ready(NamedTuple):
 
 @contextmanager
 def running_daemon(config: Path) -> Iterator[Ready]:
-    """Run a daemon as under systemd, from READY on."""
+    """Run a daemon within the block, which begins once the daemon is ready."""
     door = config.with_name("notify")
     door.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, child_processes() as start:

@@ -276,7 +276,7 @@ def import_journal(
     store: HistoryStore, path: Path, progress: Callable[[int, int], None]
 ) -> Imported:
     """
-    Add the public events of a journal to the history; a repetition changes nothing.
+    Add the public events of a journal to the history. It may be done again.
 
     Args:
         store: The history.

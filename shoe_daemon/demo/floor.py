@@ -79,7 +79,7 @@ class Point(NamedTuple):
 
 class Step(NamedTuple):
     """
-    What a card, a result or an order causes.
+    The effects of a card, a result or an order.
 
     Attributes:
         documents: Suffix and document of each retained topic that has changed.
@@ -177,7 +177,7 @@ def device(table: DealtTable) -> bytes:
     )
 
 
-def now_us() -> int:
+def _now_us() -> int:
     """Return the time in microseconds since 1970."""
     return time.time_ns() // 1000
 
@@ -204,7 +204,7 @@ class _Published:
 
     def deal(self) -> float:
         """Publish the next step; return the seconds until the one after it."""
-        step = self.table.step(now_us())
+        step = self.table.step(_now_us())
         self._events += step.events
         self._retain(step.documents)
         self.publisher.notify(self.table.seq)
@@ -222,7 +222,7 @@ class _Published:
 
 class Progress(NamedTuple):
     """
-    What a process, or all of them, has done.
+    The progress of a process, or of all of them.
 
     Attributes:
         late_s: Seconds that it is behind.
@@ -359,7 +359,7 @@ def _simulate_tables(pipe: Pipe, wanted: Floor, part: int) -> str | None:
 
 def _dealt_tables(wanted: Floor, numbers: Iterable[int]) -> Iterator[DealtTable]:
     """Deal one shoe, and give tables that go on from different points of it."""
-    session, chance, now = secrets.token_hex(4), Random(), now_us()
+    session, chance, now = secrets.token_hex(4), Random(), _now_us()
     heartbeat = wanted.mqtt.heartbeat
     first = DealtTable(TableIdentity(wanted.site, "first", session), heartbeat, chance)
     now -= _SHOE_US

@@ -1,7 +1,7 @@
 """
-What the log searches: rounds, irregularities and decisions, derived from the events of a table.
+The rounds, irregularities and decisions of the log, derived from the events of a table.
 
-It depends on the set of events alone, so events may arrive in any order and any number of times.
+They depend on the set of events alone, so events may arrive in any order and any number of times.
 The tables are the same in SQLite and PostgreSQL.
 """
 

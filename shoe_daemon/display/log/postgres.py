@@ -99,7 +99,7 @@ class Postgres:
             yield
 
     def behind(self) -> int:
-        """Return of how many events, those for staff included, nothing is derived yet."""
+        """Return how many events wait to be derived, those for staff included."""
         return sum(head - seq for _, seq, head in self.execute(_PENDING))
 
     def close(self) -> None:

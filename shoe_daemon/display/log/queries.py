@@ -55,7 +55,7 @@ class Cursor(NamedTuple):
 
 class LogFilter(Struct, frozen=True, kw_only=True):
     """
-    Conditions of a search; None and empty values ask for nothing.
+    Conditions of a search; None and empty values set no condition.
 
     Attributes:
         table: ``site.table``, or the id of tables at any site.

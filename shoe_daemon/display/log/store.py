@@ -103,7 +103,7 @@ def logged_event(event: Envelope) -> LoggedEvent:
 
 
 class _Changes:
-    """What follows from a batch, and the time of each journal's last event."""
+    """The changes of a batch, and the time of each journal's last event."""
 
     def __init__(self, database: Sqlite) -> None:
         self.derivation = Derivation(database)
