@@ -28,7 +28,7 @@ from shoe_daemon.display.config import (
     DisplaySetup,
     OrderSettings,
 )
-from shoe_daemon.display.languages import GLYPHS, language, languages
+from shoe_daemon.display.languages import GLYPHS, Language, language, languages
 from shoe_daemon.display.log.pages import HistoryPages
 from shoe_daemon.display.log.sql import Log
 from shoe_daemon.display.logins import Logins, PitAuth
@@ -311,8 +311,14 @@ class HttpApp:
         # Loaded on demand: most displays never make a report.
         from shoe_daemon.display.report import shift_report  # noqa: PLC0415
 
+        settings, fonts = self._settings, self._pages.address("fonts.css")
         async with self._reports:
-            return await shift_report(request, self._log, self._settings.zone)
+            return await shift_report(
+                request, self._log, settings.zone, self._language(request), fonts
+            )
+
+    def _language(self, request: Request) -> Language:
+        return language(request.query_params.get("lang"), self._settings.language)
 
     def _table_name(self, request: Request) -> str:
         name: str = request.path_params["name"]
@@ -331,7 +337,7 @@ class HttpApp:
         self, request: Request, page: str, facts: Mapping[str, Any], status: int = 200
     ) -> Response:
         settings = self._settings
-        chosen = language(request.query_params.get("lang"), settings.language)
+        chosen = self._language(request)
         shown = chosen if page in _STAFF_PAGES else chosen.for_players()
         glyphs = request.query_params.get("glyphs")
         first = {"beat": Raw(self._streams.heartbeat()), **facts["first"]}

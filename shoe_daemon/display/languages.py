@@ -8,7 +8,8 @@ themselves, and houses those of other languages: `declared_words`.
 Tables publish sentences in English. The files of other languages translate them under
 ``[sentences]``: by their code if they have one (`shoe_daemon.table.detail_texts`, and the rulings
 of policies), else by the English phrase itself. Other sentences are shown as published. Policies
-have the Traditional Chinese of their rulings themselves: `declared_sentences`.
+have the Traditional Chinese of their rulings themselves: `declared_sentences`. ``[report]``
+translates the report on a shift, which no script of a page needs.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     glyphs: Glyphs
     words: dict[str, _Text]
     sentences: dict[str, _Text] = {}
+    report: dict[str, _Text] = {}
 
 
 class Language(Struct, frozen=True, kw_only=True):
@@ -112,6 +114,7 @@ class Language(Struct, frozen=True, kw_only=True):
         glyphs: Default characters in the discs of the roads.
         words: A text for every key of the English file, with placeholders in braces.
         sentences: Sentences of tables, by code or English phrase; empty for English.
+        report: What the report on a shift says, by English phrase; empty for English.
     """
 
     code: str
@@ -120,17 +123,18 @@ class Language(Struct, frozen=True, kw_only=True):
     glyphs: Glyphs
     words: Mapping[str, str]
     sentences: Mapping[str, str] = MappingProxyType({})
+    report: Mapping[str, str] = MappingProxyType({})
 
     def for_players(self) -> Language:
         """Return the language without the words and sentences for staff only."""
         words = {key: text for key, text in self.words.items() if not key.startswith(STAFF_ONLY)}
         sentences = {key: self.sentences[key] for key in PLAYER_SENTENCES if key in self.sentences}
-        return replace(self, words=words, sentences=sentences)
+        return replace(self, words=words, sentences=sentences, report={})
 
     @property
     def texts(self) -> list[str]:
         """All texts of the language, for the fonts of its pages."""
-        return [*self.words.values(), *self.sentences.values()]
+        return [*self.words.values(), *self.sentences.values(), *self.report.values()]
 
 
 @cache
@@ -215,6 +219,7 @@ def _complete(code: str, file: _File, base: Mapping[str, str]) -> Language:
         sentences=MappingProxyType(
             {key: text for key, text in sentences.items() if _is_sentence(key, text)}
         ),
+        report=MappingProxyType(file.report),
     )
 
 

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -201,8 +200,14 @@ class PageTemplates:
         )
         self._environment.globals["brand"] = brand
         self._environment.globals["words"] = _in_all_languages
-        self._environment.globals["static"] = partial(_static_address, static)
+        self._static = static
+        self._environment.globals["static"] = self.address
         self._environment.globals["modules"] = modules.addresses
+
+    def address(self, name: str) -> str:
+        """Return the address of a static file, with its version."""
+        file = self._static.get(name)
+        return f"/static/{name}" + ("" if file is None else f"?v={file.version}")
 
     def render(self, page: str, lang: str, block: str) -> bytes | None:
         """
@@ -214,11 +219,6 @@ class PageTemplates:
         except TemplateNotFound:
             return None
         return template.render(lang=lang, data=Markup(block)).encode()  # noqa: S704 - escaped
-
-
-def _static_address(static: FileCache, name: str) -> str:
-    file = static.get(name)
-    return f"/static/{name}" + ("" if file is None else f"?v={file.version}")
 
 
 def _in_all_languages(key: str) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from shoe_daemon.display.languages import BASE, Language, languages
 from shoe_daemon.display.log.derived import MAX_SEQ, ROUND_BITS, event_id, stored_events
 from shoe_daemon.display.log.queries import missing_ranges, newest_journals
 from shoe_daemon.display.log.sql import Database, Log, UnreadableError
@@ -28,8 +29,9 @@ from shoe_daemon.report.period import (
     first_event_at,
     parse_period,
 )
+from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.shift import fold_table_events, report_on_shift
-from shoe_daemon.report.shift_page import shift_page, style_of
+from shoe_daemon.report.shift_page import Pit, shift_page, shift_problem_page, style_of
 from shoe_daemon.report.shift_text import shift_csv
 from shoe_daemon.table import from_microseconds
 
@@ -58,10 +60,13 @@ _OTHER_JOURNALS: Final = "SELECT id FROM journal WHERE site = ? AND name = ? AND
 _COUNT: Final = "SELECT count(*) FROM event WHERE id >= ? AND id < ?"
 _LAST_EVENT: Final = "SELECT at FROM event WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1"
 
+_NOT_KEPT: Final = {"Cache-Control": "no-store"}
 _FORMATS: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
-async def shift_report(request: Request, log: Log | None, zone: tzinfo | None) -> Response:
+async def shift_report(
+    request: Request, log: Log | None, zone: tzinfo | None, chosen: Language, fonts: str
+) -> Response:
     """
     Answer a request for a report.
 
@@ -69,53 +74,69 @@ async def shift_report(request: Request, log: Log | None, zone: tzinfo | None) -
         request: Its parameters are `from`, `to`, `table` and `format`.
         log: The log; None if the display keeps none.
         zone: The time zone of the page; None for that of the computer.
+        chosen: The language of the page; JSON and CSV are English.
+        fonts: The address of the style sheet with the fonts.
     """
-    if log is None:
-        return _text(404, "This display keeps no log ([display.history] in its configuration).")
     zone = zone or computers_time_zone()
     given = request.query_params
+    kind = given.get("format", "")
+    say = ENGLISH if kind in _FORMATS else _phrases(chosen)
     earlier = from_microseconds((time.time_ns() // 10**9 - DEFAULT_S) * 1_000_000)
     times = given.get("from") or earlier, given.get("to") or None
     wanted = tuple(given.get("table", "").split())
+    names = tuple((each.code, each.name) for each in languages().values())
+    asked = given.get("from", ""), given.get("to", ""), " ".join(wanted)
+    pit = Pit(*asked, chosen.code, names, fonts)
+
+    def problem(status: int, text: str) -> Response:
+        if kind in _FORMATS:
+            return PlainTextResponse(f"{text}\n", status, headers=_NOT_KEPT)
+        return _page(shift_problem_page(text, say, pit), status)
+
+    if log is None:
+        return problem(404, chosen.words["log_disabled"])
     try:
         period = parse_period(*times, zone, ("from", "to"))
         if period.end - period.start > MAX_DAYS * _DAY_US:
-            return _text(
-                400, f"At most {MAX_DAYS} days; `shoe-daemon report shift` has no such limit."
-            )
-        report = await asyncio.to_thread(read_shift_from_log, log, period, wanted)
+            text = "At most {n} days; `shoe-daemon report shift` has no such limit."
+            return problem(400, say(text, n=MAX_DAYS))
+        report = await asyncio.to_thread(read_shift_from_log, log, period, wanted, say)
     except UserError as error:
-        return _text(400, str(error))
+        return problem(400, str(error))
     except UnreadableError:
-        return _text(503, "The log cannot be read at the moment.")
-    return _answer(report, zone, given.get("format", ""), wanted)
+        return problem(503, chosen.words["log_failed_not_readable"])
+    if kind not in _FORMATS:
+        return _page(shift_page(report, zone, say, pit))
+    name = f"shift-{report.start[:10]}.{kind}"
+    headers = {**_NOT_KEPT, "Content-Disposition": f'attachment; filename="{name}"'}
+    content: Any = shift_csv(report)
+    if kind == "json":
+        content = msgspec.json.encode(report, order="sorted")
+    return Response(content, 200, headers, _FORMATS[kind])
 
 
-def _text(status: int, text: str) -> Response:
-    return PlainTextResponse(f"{text}\n", status, headers={"Cache-Control": "no-store"})
+def _phrases(chosen: Language) -> Phrases:
+    if chosen.code == BASE:
+        return ENGLISH
+    return Phrases(chosen.lang, chosen.words, {**chosen.sentences, **chosen.report})
 
 
-def _answer(report: ShiftReport, zone: tzinfo, kind: str, wanted: Sequence[str]) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    if kind in _FORMATS:
-        name = f"shift-{report.start[:10]}.{kind}"
-        headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        content: Any = shift_csv(report)
-        if kind == "json":
-            content = msgspec.json.encode(report, order="sorted")
-        return Response(content, 200, headers, _FORMATS[kind])
-    page = shift_page(report, zone, asked=" ".join(wanted))
-    digest = hashlib.sha256(style_of(page).encode()).digest()
-    headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'sha256-{base64.b64encode(digest).decode()}';"
+def _page(page: str, status: int = 200) -> Response:
+    digest = base64.b64encode(hashlib.sha256(style_of(page).encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'self' 'sha256-{digest}'; font-src 'self';"
         " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
-    return Response(page, 200, headers, "text/html; charset=utf-8")
+    headers = {**_NOT_KEPT, "Content-Security-Policy": policy}
+    return Response(page, status, headers, "text/html; charset=utf-8")
 
 
-def read_shift_from_log(log: Log, period: Period, wanted: Sequence[str] = ()) -> ShiftReport:
+def read_shift_from_log(
+    log: Log, period: Period, wanted: Sequence[str] = (), say: Phrases = ENGLISH
+) -> ShiftReport:
     """
-    Report on a shift from the log, on the wanted tables (``table`` or ``site.table``) or on all.
+    Report on a shift from the log, on the wanted tables (``table`` or ``site.table``) or on all;
+    what it lacks is told in a language.
 
     Raises:
         UserError: The log has no such table.
@@ -130,9 +151,11 @@ def read_shift_from_log(log: Log, period: Period, wanted: Sequence[str] = ()) ->
                 continue
             events = _TableLog(connection, journal, period)
             if missing := events.missing(head):
-                gaps.append(f"{missing:,} events of {site}/{table} that the log lacks")
+                text = "{n} events of {table} that the log lacks"
+                gaps.append(say(text, n=f"{missing:,}", table=f"{site}/{table}"))
             if earlier := _in_earlier_journals(connection, journal, (site, table), period):
-                gaps.append(f"{earlier:,} events of {site}/{table} in a journal before its newest")
+                text = "{n} events of {table} in a journal before its newest"
+                gaps.append(say(text, n=f"{earlier:,}", table=f"{site}/{table}"))
             shift = TableEvents(site, table, stored_events(events.rows), events.silences())
             tables.append(fold_table_events(shift, period))
         if unknown := [each for each in wanted if each not in known]:

@@ -18,6 +18,9 @@ from shoe_daemon.report.rounds import Incident, RoundCounts, decision_time
 from shoe_daemon.report.shoe import Proof
 from shoe_daemon.table import Command
 
+LEAST_PACE_S: Final = 600
+"""A pace over less than ten minutes says nothing."""
+
 PAUSE_S: Final = 900
 """A time without cards and results of this length or more is no time in play."""
 
@@ -149,7 +152,7 @@ class Figures(Struct, frozen=True):
         held: Rounds whose result had to wait for a person.
         cards: Cards that left the shoe.
         unread: Those of them whose face is unknown at the end of the shift.
-        rounds_per_hour: Rounds with a result, per hour in play; None without any.
+        rounds_per_hour: Rounds with a result, per hour in play; None below `LEAST_PACE_S`.
         cards_per_hour: Likewise.
         kinds: Irregularities by kind.
         decided_by_people: Irregularities that operators closed.

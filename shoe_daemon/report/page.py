@@ -17,13 +17,14 @@ from markupsafe import Markup
 from shoe_daemon.game import RANKS, SUIT_SIGNS, SUITS, Outcome, card_text
 from shoe_daemon.report import wording
 from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.shoe import ShoeReport
 
 _LETTERS: Final = {Outcome.BANKER: "B", Outcome.PLAYER: "P", Outcome.TIE: "T", None: "?"}
 _FULL: Final = 0.6
 """The share of rounds that fills a bar."""
 _ORDINARY: Final = 0.05
-_NOT_IN_CSS: Final = re.compile(r"[^\w ,./-]")
+_NOT_IN_CSS: Final = re.compile(r"[^\w ,，./-]")  # noqa: RUF001 - the Chinese comma
 
 Keys = list[tuple[str, object, str]]
 """Key figures at the top of a page: name, value, and what stands beside it."""
@@ -47,8 +48,17 @@ def _shown(value: object) -> object:
     return value if isinstance(value, Markup) else wording.plain(str(value))
 
 
-def render(template: str, name: str, where: str, lines: tuple[str, str], **values: object) -> str:
-    """Fill a page: its name, its place, two lines below that, and the values of its body."""
+def render(
+    template: str,
+    name: str,
+    where: str,
+    lines: tuple[str, str],
+    *,
+    say: Phrases = ENGLISH,
+    **values: object,
+) -> str:
+    """Fill a page: its name, its place, two lines below that, language, values of its body."""
+    counters = {"page": '" counter(page) "', "pages": '" counter(pages) "'}
     return (
         _environment()
         .get_template(template)
@@ -57,7 +67,9 @@ def render(template: str, name: str, where: str, lines: tuple[str, str], **value
             where=where,
             title=lines[0],
             rules=lines[1],
-            staff=wording.FOR_STAFF,
+            say=say,
+            staff=say(wording.FOR_STAFF),
+            page_of=Markup(say("Page {page} of {pages}", **counters)),  # noqa: S704 - our words
             # Without characters that could end a string in a style sheet.
             footer=_NOT_IN_CSS.sub("·", f"{name}, {where}"),
             **values,

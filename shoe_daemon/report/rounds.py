@@ -14,7 +14,14 @@ from msgspec import Struct
 
 from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Kind, Outcome, Slot
 from shoe_daemon.report.cards import CardFold, CausedEvent, DrawnCard
-from shoe_daemon.table import Event, HandResult, RoundFinished, events, to_microseconds
+from shoe_daemon.table import (
+    DetailValue,
+    Event,
+    HandResult,
+    RoundFinished,
+    events,
+    to_microseconds,
+)
 
 _NO_HAND: Final = HandResult((), None, None, None)
 
@@ -105,6 +112,8 @@ class Incident(Struct):
     slot: Slot | None
     card: Card | None
     detail: str
+    detail_code: str
+    detail_values: dict[str, DetailValue]
     orders: list[IncidentOrder] = []
     action: str | None = None
     closed_at: str | None = None
@@ -328,13 +337,15 @@ class _IncidentFold:
 
     def _open_incident(self, event: Event, data: events.IrregularityData) -> None:
         place = event.round, data.kind, data.severity, data.slot, data.card
-        incident = Incident(data.id, event.at, *place, data.detail)
+        detail = data.detail, data.detail_code, data.detail_values
+        incident = Incident(data.id, event.at, *place, *detail)
         self.incidents.append(incident)
         self._open[data.id] = self._known[data.id] = incident
 
     def _open_again(self, incident: Incident, data: events.Irregularity) -> None:
         """Process an irregularity that staff knew before, or that an undo raises again."""
-        incident.detail = data.detail
+        incident.detail, incident.detail_code = data.detail, data.detail_code
+        incident.detail_values = data.detail_values
         incident.action = incident.why = incident.closed_at = incident.seconds = incident.by = None
         self._open[data.id] = incident
 

@@ -24,6 +24,7 @@ from shoe_daemon import __version__
 from shoe_daemon.report.cards import CausedEvent
 from shoe_daemon.report.figures import (
     CHARTED_BY_HOUR_S,
+    LEAST_PACE_S,
     PAUSE_S,
     Availability,
     DealerShift,
@@ -264,12 +265,16 @@ def _figures(shares: Sequence[_Share]) -> Figures:
         held=sum(each.held for each in shares),
         cards=cards,
         unread=sum(each.unread for each in shares),
-        rounds_per_hour=round(done * 3600 / seconds, 1) if seconds else None,
-        cards_per_hour=round(cards * 3600 / seconds, 1) if seconds else None,
+        rounds_per_hour=_per_hour(done, seconds),
+        cards_per_hour=_per_hour(cards, seconds),
         kinds=dict(Counter(each.kind for each in incidents).most_common()),
         **decision_times(incidents),
         still_open=sum(each.action is None for each in incidents),
     )
+
+
+def _per_hour(count: int, seconds: float) -> float | None:
+    return round(count * 3600 / seconds, 1) if seconds >= LEAST_PACE_S else None
 
 
 def _compared(shares: Sequence[_Share]) -> tuple[ShiftExpectation, ...]:

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from shoe_daemon.report import shift_wording, wording
+from shoe_daemon.report import wording
 from shoe_daemon.report.figures import (
     CommandCounts,
     ShiftExpectation,
@@ -14,13 +14,15 @@ from shoe_daemon.report.figures import (
     TableShift,
 )
 from shoe_daemon.report.page import Keys, render
+from shoe_daemon.report.phrases import ENGLISH, Phrases
+from shoe_daemon.report.shift_wording import ShiftWording, limits
 from shoe_daemon.table import to_microseconds
 
 _CHART_WIDTH: Final = 720
 _BAR_HEIGHT: Final = 110
-_ABOVE_BARS: Final = 18
+_ABOVE_BARS: Final = 22
 _MAX_BAR: Final = 54
-_MAX_LABELS: Final = 16
+_MAX_LABELS: Final = 12
 _PLOT: Final = 200
 _STRIP: Final = 240
 _KIND_BAR: Final = 140
@@ -34,45 +36,72 @@ _Row = tuple[str, str, list[str]]
 """A row of figures: its kind, its name, its cells."""
 
 
-def shift_page(report: ShiftReport, zone: tzinfo, *, asked: str | None = None) -> str:
+class Pit(NamedTuple):
     """
-    Render a report as one HTML page.
+    The report as a page of the pit: it has a form for other times and tables, and links to other
+    languages, to CSV and to JSON; they are not printed.
 
-    Args:
-        report: The report.
-        zone: The time zone of the page.
-        asked: The tables that were asked for. With it, the page has a form for other times and
-            tables, and links to CSV and JSON; they are not printed.
+    Attributes:
+        start: What was asked for, in the zone of the page.
+        end: Likewise.
+        table: The tables that were asked for.
+        language: The code of the page's language.
+        languages: Codes and names of all.
+        fonts: The address of the style sheet with the fonts of the pit.
     """
-    listed, more = shift_wording.listed(report)
+
+    start: str
+    end: str
+    table: str
+    language: str
+    languages: tuple[tuple[str, str], ...]
+    fonts: str
+
+    @property
+    def query(self) -> str:
+        """The parameters that ask for the same times and tables."""
+        return urlencode({"from": self.start, "to": self.end, "table": self.table})
+
+
+def shift_page(
+    report: ShiftReport, zone: tzinfo, say: Phrases = ENGLISH, pit: Pit | None = None
+) -> str:
+    """Render a report as one HTML page; a page of the pit has the times of the report."""
+    shift = ShiftWording(report, zone, say)
+    if pit is not None:
+        pit = pit._replace(start=shift.local(report.start), end=shift.local(report.end))
+    listed, more = shift.listed()
     most = max(report.all.kinds.values(), default=0)
     return render(
         "shift.html",
-        "Shift",
-        shift_wording.where(report),
-        (shift_wording.title(report, zone), f"report by shoe-daemon {report.reported_by}"),
+        say("Shift"),
+        shift.where(),
+        (shift.title(), say("report by {program}", program=f"shoe-daemon {report.reported_by}")),
+        say=say,
         report=report,
-        zone=zone,
-        shift=shift_wording,
-        form=None if asked is None else _form(report, zone, asked),
-        keys=_keys(report),
-        chart=_chart(report, zone),
-        odds=_odds(report),
-        tables=_tables(report),
+        problem=None,
+        shift=shift,
+        pit=pit,
+        keys=_keys(shift),
+        chart=_chart(shift),
+        odds=_odds(shift),
+        tables=_tables(shift),
         dealers=[
-            ("", shift_wording.dealer(each), shift_wording.figure_cells(each.figures))
-            for each in report.dealers
+            ("", shift.dealer(each), shift.figure_cells(each.figures)) for each in report.dealers
         ],
         people=[
-            ("", shift_wording.person_name(each), shift_wording.person_cells(report, each))
-            for each in report.people or ()
+            ("", shift.person_name(each), shift.person_cells(each)) for each in report.people or ()
         ],
         kind_width=lambda count: _unit(_KIND_BAR * count / most),
         listed=listed,
         more=more,
-        called=shift_wording.names(report),
         outages=lambda table: _outages(report, table),
     )
+
+
+def shift_problem_page(problem: str, say: Phrases, pit: Pit) -> str:
+    """Render the page of the pit where there is no report: the problem, and the form."""
+    return render("shift.html", say("Shift"), "", ("", ""), say=say, problem=problem, pit=pit)
 
 
 def style_of(page: str) -> str:
@@ -80,25 +109,19 @@ def style_of(page: str) -> str:
     return page.partition("<style>")[2].partition("</style>")[0]
 
 
-def _form(report: ShiftReport, zone: tzinfo, asked: str) -> dict[str, str]:
-    start, end = (shift_wording.local(each, zone) for each in (report.start, report.end))
-    query = urlencode({"from": start, "to": end, "table": asked})
-    return {"start": start, "end": end, "table": asked, "query": query}
-
-
-def _keys(report: ShiftReport) -> Keys:
-    figures = report.all
+def _keys(shift: ShiftWording) -> Keys:
+    figures, say = shift.report.all, shift.say
     pairs = [
         ("rounds", f"{figures.rounds.begun:,}"),
         ("rounds an hour in play", wording.number(figures.rounds_per_hour)),
         ("cards", f"{figures.cards:,}"),
         ("irregularities", f"{figures.irregularities:,}"),
         ("void rounds", f"{figures.rounds.void:,}"),
-        ("half decided within", wording.span(figures.median_decision)),
-        ("slowest decision", wording.span(figures.longest_decision)),
-        *_command_keys(report.commands),
+        ("half decided within", shift.span(figures.median_decision)),
+        ("slowest decision", shift.span(figures.longest_decision)),
+        *_command_keys(shift.report.commands),
     ]
-    return [(name, value, "") for name, value in pairs]
+    return [(say(name), value, "") for name, value in pairs]
 
 
 def _command_keys(counts: CommandCounts | None) -> list[tuple[str, str]]:
@@ -124,7 +147,8 @@ class _Bar(NamedTuple):
     value: str
 
 
-def _chart(report: ShiftReport, zone: tzinfo) -> dict[str, object]:
+def _chart(shift: ShiftWording) -> dict[str, object]:
+    report = shift.report
     most = max((each.rounds for each in report.hours), default=0) or 1
     step = _CHART_WIDTH / max(len(report.hours), 1)
     width = min(step * 0.72, _MAX_BAR)
@@ -142,12 +166,12 @@ def _chart(report: ShiftReport, zone: tzinfo) -> dict[str, object]:
                 height=_unit(height),
                 middle=_unit(middle),
                 above=_unit(base - height - 5),
-                label=shift_wording.hour_label(report, each.at, zone) if is_labelled else None,
+                label=shift.hour_label(each.at) if is_labelled else None,
                 value=f"{each.rounds:,}",
             )
         )
-    label = f"rounds by hour, {most} at most"
-    return {"height": base + 20, "base": base, "labels": base + 15, "label": label, "bars": bars}
+    label = shift.say("rounds by hour, {most} at most", most=most)
+    return {"height": base + 24, "base": base, "labels": base + 19, "label": label, "bars": bars}
 
 
 def _unit(value: float) -> str:
@@ -155,7 +179,8 @@ def _unit(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _odds(report: ShiftReport) -> list[dict[str, str]]:
+def _odds(shift: ShiftWording) -> list[dict[str, str]]:
+    report = shift.report
     # All rows have the same scale, with the exact odds in the middle.
     reach = max(
         (
@@ -164,41 +189,41 @@ def _odds(report: ShiftReport) -> list[dict[str, str]]:
         ),
         default=1.0,
     )
-    return [_odds_row(each, reach) for each in report.expectations]
+    return [_odds_row(shift, each, reach) for each in report.expectations]
 
 
-def _odds_row(each: ShiftExpectation, reach: float) -> dict[str, str]:
-    share, low, high = shift_wording.limits(each)
+def _odds_row(shift: ShiftWording, each: ShiftExpectation, reach: float) -> dict[str, str]:
+    share, low, high = limits(each)
 
     def place(value: float) -> str:
         return _unit(_PLOT / 2 + (value - each.expected_share) / reach * (_PLOT / 2 - 6))
 
     return {
-        "name": wording.COUNTED[each.name],
+        "name": shift.counted(each.name),
         "found": f"{each.found:,}",
         "expected": f"{each.expected:,.1f}",
         "share": share,
         "low": low,
         "high": high,
         "odds": wording.percentage(each),
-        "label": f"{share} %, odds {wording.percentage(each)} %",
+        "label": shift.say("{share} %, odds {odds} %", share=share, odds=wording.percentage(each)),
         "odd": "odd" if each.chance < _UNUSUAL else "",
         "x_low": place(each.low),
         "x_high": place(each.high),
         "x_found": place(each.found / each.rounds if each.rounds else each.expected_share),
         "x_odds": place(each.expected_share),
-        "words": each.words,
+        "words": shift.chance(each),
     }
 
 
-def _tables(report: ShiftReport) -> list[_Row]:
-    called = shift_wording.names(report)
+def _tables(shift: ShiftWording) -> list[_Row]:
+    report = shift.report
     rows: list[_Row] = [
-        ("", called[each.site, each.table], shift_wording.figure_cells(each.figures))
+        ("", shift.names[each.site, each.table], shift.figure_cells(each.figures))
         for each in report.tables
     ]
     if len(rows) > 1:
-        rows.append(("all", "all", shift_wording.figure_cells(report.all)))
+        rows.append(("all", shift.say("all"), shift.figure_cells(report.all)))
     return rows
 
 

@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Final
 
 from shoe_daemon.game import IrregularityKind
-from shoe_daemon.report import shift_wording, wording
+from shoe_daemon.report import wording
 from shoe_daemon.report.figures import (
     Availability,
     CommandCounts,
@@ -17,6 +17,7 @@ from shoe_daemon.report.figures import (
     ShiftExpectation,
     ShiftReport,
 )
+from shoe_daemon.report.shift_wording import Action, ShiftWording, limits
 from shoe_daemon.report.text import entry, headline, signature_lines, wrapped
 
 _NAME: Final = 17
@@ -30,27 +31,25 @@ _OUTCOMES: Final = tuple(wording.COUNTED)
 
 def shift_text(report: ShiftReport, zone: tzinfo) -> str:
     """Render a report; no line exceeds `COLUMNS`."""
+    shift = ShiftWording(report, zone)
     parts: list[Iterable[str]] = [
-        [
-            *headline("SHIFT", shift_wording.where(report)),
-            *wrapped(shift_wording.title(report, zone), "", ""),
-        ],
-        _rows("OVERVIEW", shift_wording.overview(report)),
-        _expected(report),
-        _tables(report),
+        [*headline("SHIFT", shift.where()), *wrapped(shift.title(), "", "")],
+        _rows("OVERVIEW", shift.overview()),
+        _expected(shift),
+        _tables(shift),
     ]
     if report.dealers:
-        parts.append(_dealers(report))
+        parts.append(_dealers(shift))
     parts += [
-        _people(report),
-        _actions("REFUSED COMMANDS", *shift_wording.refusals(report, zone)),
-        _actions("TAKEN BACK BY THE SAME PERSON", *shift_wording.reversals(report, zone)),
-        _hours(report, zone),
-        _kinds(report),
-        _incidents(report, zone),
-        _readers(report, zone),
-        *_proofs(report),
-        signature_lines(shift_wording.SIGNERS),
+        _people(shift),
+        _actions("REFUSED COMMANDS", *shift.refusals()),
+        _actions("TAKEN BACK BY THE SAME PERSON", *shift.reversals()),
+        _hours(shift),
+        _kinds(shift),
+        _incidents(shift),
+        _readers(shift),
+        *_proofs(shift),
+        signature_lines(shift.SIGNERS),
         wrapped(wording.FOR_STAFF, "", ""),
     ]
     return wording.plain("\n\n".join(filter(None, map("\n".join, parts))))
@@ -62,82 +61,79 @@ def _rows(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield from entry(name, text)
 
 
-def _expected(report: ShiftReport) -> Iterator[str]:
-    if not report.expectations:
+def _expected(shift: ShiftWording) -> Iterator[str]:
+    expectations = shift.report.expectations
+    if not expectations:
         yield "AGAINST THE ODDS"
-        yield from wrapped(shift_wording.odds_sentence(report))
+        yield from wrapped(shift.odds_sentence())
         return
     heads = f"{'found':>7}{'expected':>10}{'share':>8}{'95 % limits':>14}{'odds':>9}"
     yield f"{'AGAINST THE ODDS':<16}{heads}"
-    for each in report.expectations:
-        share, low, high = shift_wording.limits(each)
-        name = wording.COUNTED[each.name]
+    for each in expectations:
+        share, low, high = limits(each)
         counts = f"{each.found:>7}{each.expected:>10.1f}{share + ' %':>8}"
-        chances = f"{f'{low} to {high}':>14}{wording.percentage(each) + ' %':>9}"
+        chances = f"{shift.to(low, high):>14}{wording.percentage(each) + ' %':>9}"
+        name = shift.counted(each.name)
         line = f"  {name:<14}{counts}{chances}  {each.words.partition(',')[0]}"
         yield line.rstrip()
     yield ""
-    yield from wrapped(shift_wording.odds_sentence(report))
-    yield from wrapped(shift_wording.SOURCE)
+    yield from wrapped(shift.odds_sentence())
+    yield from wrapped(shift.SOURCE)
 
 
-def _row(name: str, cells: Sequence[str] = shift_wording.FIGURE_HEADS) -> str:
-    columns = zip(cells, _WIDTHS, strict=True)
-    return f"{name:<{_NAME}}" + "".join(f"{cell:>{width}}" for cell, width in columns)
-
-
-def _figures(name: str, figures: Figures) -> Iterator[str]:
-    name = f"  {name}"
+def _row(name: str, cells: Sequence[str], widths: Sequence[int] = _WIDTHS) -> Iterator[str]:
+    """Give a row of figures; a name that is too long has a line of its own."""
     if len(name) >= _NAME:
         yield from wrapped(name.strip())
         name = ""
-    yield _row(name, shift_wording.figure_cells(figures))
+    columns = zip(cells, widths, strict=True)
+    yield f"{name:<{_NAME}}" + "".join(f"{cell:>{width}}" for cell, width in columns)
 
 
-def _tables(report: ShiftReport) -> Iterator[str]:
-    called = shift_wording.names(report)
-    yield _row("TABLES")
+def _tables(shift: ShiftWording) -> Iterator[str]:
+    report = shift.report
+    yield from _row("TABLES", shift.FIGURE_HEADS)
     for each in report.tables:
-        yield from _figures(called[each.site, each.table], each.figures)
+        name = shift.names[each.site, each.table]
+        yield from _row(f"  {name}", shift.figure_cells(each.figures))
     if len(report.tables) > 1:
-        yield from _figures("all", report.all)
+        yield from _row("  all", shift.figure_cells(report.all))
     yield ""
-    yield from wrapped(f"{shift_wording.PLAY} {shift_wording.HEADS_EXPLAINED}")
+    yield from wrapped(f"{shift.PLAY} {shift.HEADS_EXPLAINED}")
 
 
-def _dealers(report: ShiftReport) -> Iterator[str]:
-    yield _row("DEALERS")
-    for each in report.dealers:
-        yield from _figures(shift_wording.dealer(each), each.figures)
+def _dealers(shift: ShiftWording) -> Iterator[str]:
+    yield from _row("DEALERS", shift.FIGURE_HEADS)
+    for each in shift.report.dealers:
+        yield from _row(f"  {shift.dealer(each)}", shift.figure_cells(each.figures))
     yield ""
-    yield from wrapped(shift_wording.DEALERS)
+    yield from wrapped(shift.DEALERS)
 
 
-def _hours(report: ShiftReport, zone: tzinfo) -> Iterator[str]:
+def _hours(shift: ShiftWording) -> Iterator[str]:
     yield "ROUNDS BY HOUR"
-    most = max((each.rounds for each in report.hours), default=0) or 1
-    for each in report.hours:
+    most = max((each.rounds for each in shift.report.hours), default=0) or 1
+    for each in shift.report.hours:
         bar = "█" * round(_BAR * each.rounds / most)
-        label = shift_wording.hour_label(report, each.at, zone)
-        yield f"  {label}  {bar}{' ' if bar else ''}{each.rounds:,}"
+        yield f"  {shift.hour_label(each.at)}  {bar}{' ' if bar else ''}{each.rounds:,}"
 
 
-def _kinds(report: ShiftReport) -> Iterator[str]:
-    kinds = shift_wording.kinds(report)
+def _kinds(shift: ShiftWording) -> Iterator[str]:
+    kinds = shift.kinds()
     yield "IRREGULARITIES BY KIND" if kinds else "IRREGULARITIES  none"
     for name, severity, count, tables, dealers in kinds:
         where = f"{tables}; {dealers}" if dealers else tables
         yield from wrapped(where, f"  {count:>5}  {name} (severity {severity}): ", " " * 9)
 
 
-def _incidents(report: ShiftReport, zone: tzinfo) -> list[str]:
-    shown, more = shift_wording.listed(report)
+def _incidents(shift: ShiftWording) -> list[str]:
+    shown, more = shift.listed()
     if not shown and not more:
         return []
     lines = ["IRREGULARITIES OF SEVERITY 3 AND MORE, OR OPEN"]
     for each in shown:
-        at = shift_wording.clock(report, each.incident.at, zone)
-        place = ", ".join(filter(None, shift_wording.incident_place(report, each)))
+        at = shift.clock(each.incident.at)
+        place = ", ".join(filter(None, shift.incident_place(each)))
         what = f"{place}: {wording.incident_title(each.incident)}"
         indent = " " * (len(at) + 4)
         lines += wrapped(f"{what} (severity {each.incident.severity})", f"  {at}  ", indent)
@@ -145,25 +141,17 @@ def _incidents(report: ShiftReport, zone: tzinfo) -> list[str]:
     return lines + (wrapped(more) if more else [])
 
 
-def _people(report: ShiftReport) -> Iterator[str]:
-    if report.people:
-        yield _person_row("PEOPLE", shift_wording.PERSON_HEADS)
-        for each in report.people:
-            name = f"  {shift_wording.person_name(each)}"
-            if len(name) >= _NAME:
-                yield from wrapped(name.strip())
-                name = ""
-            yield _person_row(name, shift_wording.person_cells(report, each))
+def _people(shift: ShiftWording) -> Iterator[str]:
+    if shift.report.people:
+        yield from _row("PEOPLE", shift.PERSON_HEADS, _PERSON_WIDTHS)
+        for each in shift.report.people:
+            name = f"  {shift.person_name(each)}"
+            yield from _row(name, shift.person_cells(each), _PERSON_WIDTHS)
         yield ""
-        yield from wrapped(shift_wording.PEOPLE)
+        yield from wrapped(shift.PEOPLE)
 
 
-def _person_row(name: str, cells: Sequence[str]) -> str:
-    columns = zip(cells, _PERSON_WIDTHS, strict=True)
-    return f"{name:<{_NAME}}" + "".join(f"{cell:>{width}}" for cell, width in columns)
-
-
-def _actions(title: str, rows: Sequence[tuple[str, str, str, str]], more: str) -> Iterator[str]:
+def _actions(title: str, rows: Sequence[Action], more: str) -> Iterator[str]:
     if rows:
         yield title
         for at, place, who, what in rows:
@@ -172,24 +160,21 @@ def _actions(title: str, rows: Sequence[tuple[str, str, str, str]], more: str) -
             yield from wrapped(more)
 
 
-def _readers(report: ShiftReport, zone: tzinfo) -> Iterator[str]:
+def _readers(shift: ShiftWording) -> Iterator[str]:
     yield "READERS"
-    called = shift_wording.names(report)
-    for each in report.tables:
-        worked = shift_wording.availability(each.availability)
-        without = shift_wording.outages(report, each, zone)
-        yield from wrapped(f"{called[each.site, each.table]}: worked {worked}; without: {without}")
+    for each in shift.report.tables:
+        name, worked = shift.names[each.site, each.table], shift.availability(each.availability)
+        yield from wrapped(f"{name}: worked {worked}; without: {shift.outages(each)}")
     yield ""
-    yield from wrapped(shift_wording.READERS)
+    yield from wrapped(shift.READERS)
 
 
-def _proofs(report: ShiftReport) -> Iterator[Iterable[str]]:
-    called = shift_wording.names(report)
-    for each in report.tables:
+def _proofs(shift: ShiftWording) -> Iterator[Iterable[str]]:
+    for each in shift.report.tables:
         rows = [("Events", "none")]
         if each.proof is not None:
             rows = wording.proof_rows(each.proof, "shift")
-        yield _rows(f"PROOF, {called[each.site, each.table]}", rows)
+        yield _rows(f"PROOF, {shift.names[each.site, each.table]}", rows)
 
 
 def shift_csv(report: ShiftReport) -> str:

@@ -10,6 +10,7 @@ from shoe_daemon.event_text import aborted_text, hand_notes, kind_text
 from shoe_daemon.game import Kind, Outcome, card_text
 from shoe_daemon.report.figures import Figures
 from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.rounds import Change, Incident, Person, RoundCounts, RoundLine
 from shoe_daemon.report.shoe import Composition, Proof, ProofSignature, ShoeReport, Tempo
 from shoe_daemon.table import HandResult, to_microseconds
@@ -84,26 +85,27 @@ def time(at: str) -> str:
     return at[11:19]
 
 
-def day(at: str) -> str:
+def day(at: str, say: Phrases = ENGLISH) -> str:
     """Format the date of a timestamp: ``21 November 2026``."""
     moment = datetime.fromisoformat(at)
-    return f"{moment.day} {moment:%B %Y}"
+    day, number, year = moment.day, moment.month, moment.year
+    return say("{day} {month} {year}", day=day, month=f"{moment:%B}", number=number, year=year)
 
 
-def span(seconds: float | None) -> str:
+def span(seconds: float | None, say: Phrases = ENGLISH) -> str:
     """Format a duration: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``; a dash for None."""
     if seconds is None:
         return NONE
     if seconds < 10:  # noqa: PLR2004 - tenths matter below ten seconds
-        return f"{seconds:.1f} s".replace(".0 s", " s")
+        return say("{s} s", s=f"{seconds:.1f}".removesuffix(".0"))
     whole = round(seconds)
     if whole < _MINUTE:
-        return f"{whole} s"
+        return say("{s} s", s=whole)
     if whole < _HOUR:
         minutes, rest = divmod(whole, _MINUTE)
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+        return say("{min} min {s} s" if rest else "{min} min", min=minutes, s=rest)
     hours, minutes = divmod(round(seconds / _MINUTE), _MINUTE)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return say("{h} h {min} min" if minutes else "{h} h", h=hours, min=minutes)
 
 
 def number(value: float | None) -> str:
@@ -111,9 +113,10 @@ def number(value: float | None) -> str:
     return NONE if value is None else f"{value:,.1f}".removesuffix(".0")
 
 
-def plural(count: int, thing: str) -> str:
+def plural(count: int, thing: str, say: Phrases = ENGLISH) -> str:
     """Format a count with its noun."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
+    return say.counted(count, f"{{count}} {thing}", f"{{count}} {many}")
 
 
 def total(hand: HandResult) -> str:
@@ -168,41 +171,65 @@ def remarks(line: RoundLine) -> str:
     return ", ".join([*hand_notes(line.player, line.banker), *notes])
 
 
-def person(who: Person | None) -> str:
+def person(who: Person | None, say: Phrases = ENGLISH) -> str:
     """Format an operator's name."""
     if who is None or who.operator is None:
-        return "nobody named"
-    return f"{who.operator} (not verified)" if who.claimed else who.operator
+        return say("nobody named")
+    return say("{name} (not verified)", name=who.operator) if who.claimed else who.operator
 
 
-def incident_title(incident: Incident) -> str:
+def incident_title(incident: Incident, say: Phrases = ENGLISH) -> str:
     """Format the title of an irregularity."""
-    where = "outside a round" if incident.round is None else f"round {incident.round}"
-    place = "" if incident.slot is None else f", {incident.slot}"
     face = "" if incident.card is None else f" {card_text(incident.card)}"
-    return f"{kind_text(incident.kind)}{face}, {where}{place}"
+    parts = [
+        kind(incident.kind, say) + face,
+        say("outside a round") if incident.round is None else say("round {n}", n=incident.round),
+        *([] if incident.slot is None else [incident.slot]),
+    ]
+    return say(", ").join(parts)
 
 
-def decision(incident: Incident) -> str:
+def kind(name: str, say: Phrases = ENGLISH) -> str:
+    """Return the name of a kind of irregularity."""
+    return say.word(f"irregularity_{name}", kind_text(name))
+
+
+def detail(incident: Incident, say: Phrases = ENGLISH) -> str:
+    """Return the sentence of an irregularity."""
+    return say.sentence(incident.detail_code, incident.detail_values, incident.detail)
+
+
+def decision(incident: Incident, say: Phrases = ENGLISH) -> str:
     """Format the rulings on an irregularity, their operators and their delays."""
     orders = [
-        f"{each.action.replace('_', ' ')} ordered after {_by_whom(each.seconds, each.by)}"
+        say(
+            "{action} ordered after {span}, by {name}",
+            action=_action(each.action, say),
+            span=span(each.seconds, say),
+            name=_by_whom(each.by, say),
+        )
         for each in incident.orders
     ]
-    return "; ".join([*orders, _end(incident)])
+    return say("; ").join([*orders, _end(incident, say)])
 
 
-def _by_whom(seconds: float, by: Person) -> str:
-    return f"{span(seconds)}, by {person(by)}{f': “{by.reason}”' if by.reason else ''}"
+def _action(action: str, say: Phrases) -> str:
+    return say.word(f"action_{action}", action.replace("_", " "))
 
 
-def _end(incident: Incident) -> str:
+def _by_whom(by: Person, say: Phrases) -> str:
+    name = person(by, say)
+    return say("{name}: “{reason}”", name=name, reason=by.reason) if by.reason else name
+
+
+def _end(incident: Incident, say: Phrases) -> str:
     if incident.action is None or incident.seconds is None:
-        return "still open"
-    action = incident.action.replace("_", " ")
+        return say("still open")
+    done = {"action": _action(incident.action, say), "span": span(incident.seconds, say)}
     if incident.by is None:
-        return f"{action} after {span(incident.seconds)}, by itself: {incident.why}"
-    return f"{action} after {_by_whom(incident.seconds, incident.by)}"
+        why = say(incident.why or "")
+        return say("{action} after {span}, by itself: {why}", why=why, **done)
+    return say("{action} after {span}, by {name}", name=_by_whom(incident.by, say), **done)
 
 
 def change(each: Change) -> str:
@@ -265,31 +292,34 @@ def _copies(counts: dict[str, int], more: str = "") -> str:
     return ", ".join(f"{card_text(face)} {text}{more}" for face, text in times.items())
 
 
-def how_rounds_ended(counts: RoundCounts, all_of_them: str = "begun") -> str:
+def how_rounds_ended(
+    counts: RoundCounts, all_of_them: str = "begun", say: Phrases = ENGLISH
+) -> str:
     """Format the rounds of a shoe by how they ended."""
-    others = [
-        f"{count} {text}"
-        for text, count in (
-            ("void", counts.void),
-            ("came to nothing", counts.aborted),
-            ("partial", counts.partial),
-            ("entered by hand", counts.entered),
-            ("with a card corrected", counts.corrected),
-            ("with a result changed", counts.revised),
-            ("without wagers", counts.without_wagers),
-        )
-        if count
-    ]
-    return ", ".join([f"{counts.begun:,} {all_of_them}, {counts.counted:,} counted", *others])
+    parts = [(counts.begun, all_of_them), (counts.counted, "counted")]
+    others = (
+        (counts.void, "void"),
+        (counts.aborted, "came to nothing"),
+        (counts.partial, "partial"),
+        (counts.entered, "entered by hand"),
+        (counts.corrected, "with a card corrected"),
+        (counts.revised, "with a result changed"),
+        (counts.without_wagers, "without wagers"),
+    )
+    parts += [each for each in others if each[0]]
+    return say(", ").join(say(f"{{n}} {text}", n=f"{count:,}") for count, text in parts)
 
 
-def decisions(tempo: Tempo | Figures) -> str:
+def decisions(tempo: Tempo | Figures, say: Phrases = ENGLISH) -> str:
     """Format the time that people needed to decide; empty if they decided nothing."""
     if tempo.median_decision is None or tempo.longest_decision is None:
         return ""
-    median, longest = span(tempo.median_decision), span(tempo.longest_decision)
-    done = plural(tempo.decided_by_people, "irregularity").replace("ys", "ies")
-    return f"{done} closed by people, half of them within {median}, the slowest {longest}"
+    return say(
+        "{done} closed by people, half of them within {median}, the slowest {longest}",
+        done=plural(tempo.decided_by_people, "irregularity", say),
+        median=span(tempo.median_decision, say),
+        longest=span(tempo.longest_decision, say),
+    )
 
 
 def proof_rows(proof: Proof, of: str = "shoe") -> list[tuple[str, str]]:

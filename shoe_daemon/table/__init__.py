@@ -10,7 +10,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `replay`: the events of a log; `decode_log`: its observations; `fold`: both, `was_applied`.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
 - `to_microseconds`, `moment_to_microseconds`, `from_microseconds`: moments, 1970 to 9999 in UTC.
-- `make_detail`, `uncoded_detail`, `Detail`, `DetailValue`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities and refusals.
+- `make_detail`, `uncoded_detail`, `fill_sentence`, `Detail`, `DetailValue`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities and refusals.
 - `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: its commands.
 
 Drivers import `shoe_daemon.table.observations` instead, which loads no table.
@@ -71,6 +71,7 @@ from shoe_daemon.table.detail_texts import (
     DETAIL_VALUES,
     Detail,
     DetailValue,
+    fill_sentence,
     make_detail,
     uncoded_detail,
 )
@@ -289,6 +290,7 @@ __all__ = [
     "encode_event",
     "encode_observation",
     "events",
+    "fill_sentence",
     "fold",
     "from_microseconds",
     "is_staff",

@@ -14,6 +14,7 @@ beside it, so that a display can translate it. In a sentence
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -86,13 +87,21 @@ def detail_text(code: str, values: dict[str, DetailValue]) -> str:
         words["because"] = reason[0].lower() + reason[1:]
     if "hand" in words:
         words["hand"] = HAND_NAMES.get(str(words["hand"]), words["hand"])
-    kept = _OPTIONAL_PATTERN.sub(
-        lambda part: _optional_part(part[1], words), DETAIL_TEMPLATES[code]
-    )
+    return fill_sentence(DETAIL_TEMPLATES[code], words)
+
+
+def fill_sentence(template: str, words: Mapping[str, DetailValue]) -> str:
+    """
+    Return a sentence with these words, without the parts in brackets that lack one.
+
+    Raises:
+        KeyError: A word outside brackets is missing.
+    """
+    kept = _OPTIONAL_PATTERN.sub(lambda part: _optional_part(part[1], words), template)
     return kept.format_map(words)
 
 
-def _optional_part(part: str, words: dict[str, DetailValue]) -> str:
+def _optional_part(part: str, words: Mapping[str, DetailValue]) -> str:
     return "" if any(words.get(name) is None for name in _placeholder_names(part)) else part
 
 

@@ -226,7 +226,7 @@ def test_alike_refusals_are_one_line_and_many_are_cut(by_hand: Writer) -> None:
     text = shift_text(report, UTC)
     assert "bob: undo: wrong PIN (300 times until 20:05:00)" in " ".join(text.split())
     assert text.count("this order takes a supervisor") == 19
-    assert "6 more: --json has all of them." in text
+    assert "6 more: the JSON has all of them." in text
     assert "\n\n\n" not in text
     assert max(map(len, text.splitlines())) <= COLUMNS
-    assert "6 more: --json has all of them." in shift_page(report, UTC)
+    assert "6 more: the JSON has all of them." in shift_page(report, UTC)

@@ -140,8 +140,15 @@ def test_a_round_belongs_to_the_shift_in_which_it_ends(by_hand: Writer) -> None:
     # The hours in play begin in mid-round, at the start of the shift.
     assert early.all.seconds == 5
     assert late.all.seconds == 5.5
-    assert late.all.rounds_per_hour == round(2 * 3600 / 5.5, 1)
-    assert late.all.cards_per_hour == round(6 * 3600 / 5.5, 1)
+
+
+def test_a_pace_is_given_after_ten_minutes_of_play(by_hand: Writer) -> None:
+    deal(by_hand, between=200)  # 1, 201, 401, 601
+    path = by_hand.journal.path
+    before, after = shift(path, 0, 600.5), shift(path, 0, 602)
+    assert (before.all.rounds_per_hour, before.all.cards_per_hour) == (None, None)
+    assert "less than ten minutes of play" in shift_text(before, UTC)
+    assert (after.all.rounds_per_hour, after.all.cards_per_hour) == (6, 24)
 
 
 def test_pauses_are_no_time_in_play(by_hand: Writer) -> None:
