@@ -99,6 +99,8 @@ def test_every_size_is_readable(display: Display, kiosk: Watched, path: str) -> 
         kiosk.page.set_viewport_size({"width": width, "height": height})
         assert poorly_readable(kiosk) == []
         assert kiosk.page.evaluate("document.documentElement.scrollWidth") <= width
+    kiosk.page.set_viewport_size({"width": 800, "height": 480})  # three cards of each hand
+    assert kiosk.page.evaluate("document.documentElement.scrollWidth") <= 800
     kiosk.assert_clean()
 
 
