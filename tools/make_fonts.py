@@ -5,9 +5,9 @@ Subsets free fonts to the characters used by the pages.
     python -m tools.make_fonts --missing    the same, if a character of a language is missing
 
 A kiosk has no Chinese font, so the pages include one. Latin is complete (Latin-1 and symbols).
-Chinese is limited to the characters of its language file, in two parts: for players, and for staff
-only. The originals are downloaded from npm once, into build/fonts, and verified by hash; the same
-originals and texts give the same bytes.
+Chinese is limited to the characters of its language file, in three parts: for players, for staff
+only, and for the report on a shift only. The originals are downloaded from npm once, into
+build/fonts, and verified by hash; the same originals and texts give the same bytes.
 """
 
 from __future__ import annotations
@@ -106,13 +106,24 @@ def main(arguments: list[str]) -> str | None:
 
 
 def _missing(language: Language) -> set[str]:
-    """Return the characters of a language that its fonts lack, or have only for staff."""
-    signs = set(SUITS) | _characters("board-regular") | _characters("signs")
-    own = _characters(language.code)
-    staff = own | _characters(f"{language.code}-staff")
-    return set("".join(language.texts)) - signs - staff | (
-        set("".join(language.for_players().texts)) - signs - own
-    )
+    """Return the characters of a language that its fonts lack, or have in a later one only."""
+    at_hand = set(SUITS) | _characters("board-regular") | _characters("signs")
+    missing = set()
+    for name, texts in _parts(language):
+        at_hand |= _characters(name)
+        missing |= set("".join(texts)) - at_hand
+    return missing
+
+
+def _parts(language: Language) -> list[tuple[str, list[str]]]:
+    """Return the fonts of a language and what each is for; a page loads those that it needs."""
+    # Every page contains the names of all languages.
+    names = [each.name for each in languages().values()]
+    return [
+        (language.code, [*language.for_players().texts, *names]),
+        (f"{language.code}-staff", language.texts),
+        (f"{language.code}-report", list(language.report.values())),
+    ]
 
 
 def _characters(name: str) -> set[str]:
@@ -146,17 +157,14 @@ def _language(language: Language) -> str:
         return ""
     rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     original, family = SCRIPTS[language.code], f"Board {language.code}"
-    players = _beyond_latin("".join(language.for_players().texts))
-    # Every page contains the names of all languages.
-    players |= _beyond_latin("".join(each.name for each in languages().values()))
-    staff = _beyond_latin("".join(language.texts)) - players
-    _cut(original, players, language.code, family)
-    _cut(original, staff, f"{language.code}-staff", family)
-    return (
-        _face(family, language.code, (400, 700), _CHINESE_RANGE)
-        + _face(family, f"{language.code}-staff", (400, 700), _ranges(staff))
-        + rule
-    )
+    done: set[str] = set()
+    faces = []
+    for name, texts in _parts(language):
+        signs = _beyond_latin("".join(texts)) - done
+        _cut(original, signs, name, family)
+        faces.append(_face(family, name, (400, 700), _ranges(signs) if done else _CHINESE_RANGE))
+        done |= signs
+    return "".join(faces) + rule
 
 
 def _families(code: str) -> str:

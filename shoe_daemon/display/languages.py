@@ -133,8 +133,8 @@ class Language(Struct, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> list[str]:
-        """All texts of the language, for the fonts of its pages."""
-        return [*self.words.values(), *self.sentences.values(), *self.report.values()]
+        """All texts of the language but those of the report, for the fonts of its pages."""
+        return [*self.words.values(), *self.sentences.values()]
 
 
 @cache

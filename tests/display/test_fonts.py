@@ -52,6 +52,8 @@ def test_every_character_that_a_page_may_write_is_in_its_fonts(code: str) -> Non
     language = languages()[code]
     assert set("".join(language.for_players().texts)) <= at_hand(code), MAKE
     assert set("".join(language.texts)) <= at_hand(code, f"{code}-staff"), MAKE
+    report = at_hand(code, f"{code}-staff", f"{code}-report")
+    assert set("".join(language.report.values())) <= report, MAKE
     discs = "".join(text for key, text in language.words.items() if key.startswith("glyph_"))
     assert set(discs + language.name + "♠♥♦♣") <= at_hand("en"), "every page may write these"
 
