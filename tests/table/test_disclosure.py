@@ -143,6 +143,17 @@ class TestSqueeze:
         assert dealer.table.public().counts.rounds == 1
         assert dealer.events[-1].round == 2
 
+    def test_a_card_too_many_stays_one_wherever_its_face_is_turned(self) -> None:
+        dealer = Dealer(self.rules)
+        dealer.deal("P1 KH, B1 6D, P2 5C, B2 2C", slots=False)  # a natural, face down
+        dealer.draw(None)
+        dealer.disclose("P3 6D")
+        said = dealer.order("reveal")
+        assert one(said, "irregularity").kind == "excess_card"
+        finished = one(said, "round_finished")
+        assert finished.player.cards == ("KH", "5C")
+        assert finished.partial is False
+
     def test_a_reveal_after_is_for_tucked_cards_only(self) -> None:
         dealer = Dealer(self.rules, reveal_after=3)
         dealer.deal(SIX)

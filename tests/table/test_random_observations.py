@@ -25,7 +25,9 @@ from tests.volume import volume
 if TYPE_CHECKING:
     from shoe_daemon.table import Event
 
-STORMS = volume(5, 15)
+STORMS = [9008, 9172, 9270, *range(volume(5, 100))]
+"""The first three once found a fault each."""
+
 LENGTH = 2500
 AT_THE_TABLE = {"round_started", "card_dealt", "card_disclosed", "draw_due", "round_aborted"}
 
@@ -79,7 +81,7 @@ class Record:
             assert agrees_with_itself(event.data), event
 
 
-@pytest.mark.parametrize("seed", range(STORMS))
+@pytest.mark.parametrize("seed", STORMS)
 def test_any_observations(seed: int) -> None:
     table, observations, record = Table(), RandomObservations(seed), Record()
     for number, observation in enumerate(observations.generate(LENGTH)):

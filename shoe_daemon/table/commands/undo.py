@@ -157,7 +157,8 @@ def _state_without(context: TableContext, change: UndoableCommand, at: str) -> T
         return "refused_undo_after_order"
     if state.shoe is None or without.shoe is None:
         return "refused_undo_without_shoe"
-    if state.shoe.begun != without.shoe.begun:
+    over = {each.number for each in state.shoe.unfinished if each.cause is not None}
+    if state.shoe.begun != without.shoe.begun or any(each.number in over for each in without.held):
         return "refused_undo_other_rounds"
     if state.shoe.finished is not without.shoe.finished:
         return "refused_undo_shoe_finished"

@@ -152,7 +152,7 @@ def _card_on_slot(round_: Round, slot: Slot, face: Card) -> DrawnCard | None:
     unplaced = [card for card in round_.cards if card.slot is None and card.declared is None]
     same = [card for card in unplaced if card.face is face]
     for card in same or [card for card in unplaced if card.face is None]:
-        card.laid = slot
+        card.declared = slot
         round_.changed()
         return card
     return None
