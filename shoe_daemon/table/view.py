@@ -135,7 +135,7 @@ def lay(
     """
     due = view.due
     spot, problem = due.spot, None
-    if spot is None or not card.sure or card.laid is not None or card.out:
+    if spot is None or not card.sure or card.out:
         problem, spot = _place(view, card)
     elif card.declared is not None and card.declared is not DEALING_ORDER[spot]:
         problem = _slot_problem(view, card, spot)
@@ -196,9 +196,9 @@ def _place(view: View, card: DrawnCard) -> tuple[IrregularityKind | None, int | 
     """Return the irregularity of a card that is not simply the due one, and its spot."""
     if card.out:
         return _EXCESS, None
-    if card.laid is not None:
-        return None, SPOTS[card.laid]
     due = view.due
+    if card.laid is not None and not (card.sure and due.known):
+        return None, SPOTS[card.laid]
     if not card.sure:
         return _place_as_declared(view, card, due)
     if due.spot is not None:
