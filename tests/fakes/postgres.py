@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -54,15 +55,24 @@ class Server:
 
     def run(self, program: str, *arguments: object) -> None:
         """Run a program of PostgreSQL."""
-        command = [str(self._programs / program), *map(str, arguments)]
-        environment = {**os.environ, "PGPASSWORD": PASSWORD}
+        self._run([str(self._programs / program), *map(str, arguments)], **self._user)
+
+    def shell(self, line: str, stdin: str = "") -> None:
+        """Run a line of the shell, without a terminal; programs of PostgreSQL are the owner's."""
+        line = f"set -o pipefail; {line}"
+        self._run(["bash", "-c", line], input=stdin.encode(), start_new_session=True)
+
+    def _run(self, command: list[str], **options: Any) -> None:  # noqa: ANN401
+        path = f"{self._programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        owner = {"PGHOST": str(self.folder), "PGPORT": str(self.port), "PGUSER": "owner"}
+        environment = {**os.environ, **owner, "PATH": path, "PGPASSWORD": PASSWORD}
         subprocess.run(
             command,
             check=True,
             capture_output=True,
             cwd=self.folder,
             env=environment,
-            **self._user,
+            **options,
         )
 
     def copy_to(self, folder: Path) -> Server:

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 from typing import Final
 
+import psycopg
+
 from bench.year_journal import write
-from tests.fakes.postgres import Server
+from tests.fakes.postgres import PASSWORD, temporary_server
 from tests.forward.tables import Floor
 
 _PAGE: Final = Path(__file__).resolve().parents[2] / "docs/floor.md"
@@ -42,13 +44,17 @@ def test_the_back_office_can_ask_each_query(floor: Floor) -> None:
     assert rounds == (100, 100)
 
 
-def test_the_owner_can_make_the_database_with_psql(server: Server, tmp_path: Path) -> None:
-    from shoe_daemon.forward.database import schema
-
-    server.run("createdb", "-h", server.folder, "-U", "owner", "-w", "by_psql")
-    file = server.folder / "schema.sql"
-    file.write_text(schema())
-    server.run("psql", "-h", server.folder, "-U", "owner", "-w", "-v", "ON_ERROR_STOP=1",
-               "-f", file, "by_psql")  # fmt: skip
-    with server.connect(database="by_psql") as connection:
-        assert connection.execute("SELECT version FROM shoe.version").fetchone() == (1,)
+def test_the_owner_makes_the_database_with_the_commands_of_the_page() -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    lines = "".join(blocks).splitlines()
+    owners = [line for line in lines if "runuser -u postgres -- " in line]
+    assert len(owners) == 8
+    with temporary_server() as server:
+        for line in owners:
+            # Without a terminal, the new password is read twice from the input.
+            typed = f"{PASSWORD}\n{PASSWORD}\n" if "--pwprompt" in line else ""
+            server.shell(line.replace("runuser -u postgres -- ", ""), typed)
+        for user, role in (("floor", "forward"), ("office", "reader"), ("board", "log")):
+            question = "SELECT pg_has_role(%s, 'member')"
+            with psycopg.connect(server.dsn(user), password=PASSWORD) as connection:
+                assert connection.execute(question, (f"shoe_{role}",)).fetchone() == (True,)
