@@ -130,3 +130,8 @@ def test_a_driver_of_your_own_needs_nothing_but_the_package(debian: DebianTree) 
     assert "second.observations.jsonl: written" in told
     # An upgrade keeps it.
     debian.run(f"{INSTALL}; cd my-reader; shoe-daemon replay captures/second.cap")
+    # It stays where the package is removed, and goes with a purge.
+    debian.run("dpkg --remove shoe-daemon")
+    assert list(debian.path("/opt/shoe-daemon").rglob("my_reader*"))
+    debian.run("dpkg --purge shoe-daemon")
+    assert not debian.path("/opt/shoe-daemon").exists()
