@@ -231,12 +231,14 @@ def _publish_correction(context: TableContext, round_: Round, card: DrawnCard) -
 
 def _deal_moved_cards(context: TableContext, round_: Round) -> None:
     """Publish the cards that a correction has moved into a hand."""
-    for card in round_.view.dealt:
-        if card.told is not None:
-            continue
-        if round_.finished and card.face is not None and not card.public:
+    moved = [card for card in round_.view.dealt if card.told is None]
+    hidden = [card for card in moved if card.face is not None and not card.public]
+    if round_.finished and hidden:
+        for card in hidden:
             card.public = True
             _count(context, card)
+        round_.changed()
+    for card in moved:
         face = card.face if card.public else None
         card.told = face or ""
         player, banker = totals(round_.view)

@@ -193,6 +193,7 @@ def test_so_it_can_at_each_moment_of_a_random_log(seed: int) -> None:
             table.apply(replace(observation, policy=policy))
         else:
             table.apply(observation)
+        table.apply(seen.Tick(at=observation.at))  # as before every order
         check_proposals(table)
 
 

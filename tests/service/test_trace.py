@@ -22,12 +22,15 @@ def test_each_card_is_logged_as_frame_observation_event_and_message(tmp_path: Pa
     events = [(each["place"], json.loads(each["text"])) for each in logged("event_recorded")]
     dealt = [(place, event) for place, event in events if event["type"] == "card_dealt"]
     read = [(each["place"], json.loads(each["text"])) for each in logged("observation_decoded")]
-    frames = [each for each in logged("frame_read") if each["kind"] == "frame"]
+    shoe = [each for each in logged("frame_read") if each["reader"] == "shoe"]
+    frames = [each["place"] for each in shoe if each["kind"] == "frame"]
     assert len(dealt) >= 8
     for place, event in dealt:
         card = event["data"]["card"]
         before = max(at for at, each in read if each.get("card") == card and at < place)
-        assert any(before - frame["place"] == 1 and frame["reader"] == "shoe" for frame in frames)
+        # Another thread may log something between a frame and its observation.
+        earlier = max((at for at, _ in read if at < before), default=-1)
+        assert any(earlier < at < before for at in frames)
     sent = [each["topic"].rsplit("/", 1)[-1] for each in logged("message_sent")]
     # The display may ask once more for events that its log lacks.
     assert sent.count("card_dealt") >= len(dealt)

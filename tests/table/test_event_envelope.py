@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,8 +39,11 @@ RANK = {
 
 def rounds_of(events: list[Event]) -> Iterator[list[str]]:
     """Part the events of one observation: by their moment, and by their round."""
-    for _, same in groupby(events, key=lambda event: (event.at, event.shoe, event.round)):
-        yield [event.type for event in same if event.type in RANK]
+    parts: dict[object, list[str]] = {}
+    for event in events:
+        if event.type in RANK:
+            parts.setdefault((event.at, event.shoe, event.round), []).append(event.type)
+    yield from parts.values()
 
 
 @pytest.mark.parametrize("style", list(DealingStyle))
@@ -67,7 +69,7 @@ def test_what_happened_then_what_is_wrong_then_who_draws_then_the_result(
         assert len(dealer.finished()) == 1
 
 
-@pytest.mark.parametrize("seed", range(volume(4, 12)))
+@pytest.mark.parametrize("seed", [3023, *range(volume(4, 60))])
 def test_in_any_weather_a_result_comes_after_all_that_it_rests_on(seed: int) -> None:
     table = Table()
     for observation in RandomObservations(seed).generate(1000):
