@@ -2,7 +2,7 @@
 The daemon: readers, table, journal and publisher, connected and watched.
 
 One thread, the core, owns the table and the journal. Readers put frames into one
-bounded queue; the publisher is notified of new events and reads them from the outbox.
+bounded queue; the publisher is notified of new events and reads those that are on disk.
 """
 
 from shoe_daemon.service.core import Core

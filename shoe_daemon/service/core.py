@@ -41,6 +41,7 @@ from shoe_daemon.service.refusals import (
     sender_refusal,
     table_refusal,
 )
+from shoe_daemon.service.written_events import WrittenEvents
 from shoe_daemon.table import (
     Authority,
     ClockSet,
@@ -69,8 +70,6 @@ _log = structlog.get_logger(__name__)
 _SHOE_STARTED: Final = "shoe_started"
 
 _BEGINNINGS: Final = frozenset({_SHOE_STARTED, "round_started"})
-
-_OUTBOX_EVENTS: Final = 64
 
 _CLOCK_SET_US: Final = 5_000_000
 _MINUTE_US: Final = 60_000_000
@@ -129,57 +128,6 @@ class WriteTimes:
         self.sum_s += seconds
 
 
-def _is_withheld(seq: int, withheld: Sequence[tuple[int, int]]) -> bool:
-    return any(first <= seq <= last for first, last in withheld)
-
-
-class EventOutbox:
-    """
-    The events on disk, for the publisher's thread; the core adds new ones.
-
-    The latest events are kept in memory: reading them back from the journal would
-    only take time.
-
-    Attributes:
-        withheld: The first and last number of events that are never published; as in the
-            table's state.
-    """
-
-    def __init__(self, reader: JournalReader, withheld: Sequence[tuple[int, int]] = ()) -> None:
-        self.withheld = withheld
-        self._reader = reader
-        self._latest: list[StoredEvent] = []
-
-    def add(self, events: Sequence[StoredEvent]) -> None:
-        """Add events that were written; for the core's thread."""
-        # Replaced, never changed: the other thread may be reading the list.
-        latest = self._latest[-_OUTBOX_EVENTS:]
-        if latest and events and events[0].seq != latest[-1].seq + 1:
-            latest = []  # numbers were skipped
-        self._latest = [*latest, *events]
-
-    def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
-        """Return the events that follow `after_seq` and may be published, at most `limit`."""
-        while True:
-            found = self._stored(after_seq, limit)
-            if not self.withheld or not found:
-                return found
-            if public := [each for each in found if not _is_withheld(each.seq, self.withheld)]:
-                return public
-            after_seq = found[-1].seq
-
-    def _stored(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
-        latest = self._latest
-        if not latest or after_seq + 1 < latest[0].seq:
-            return self._reader.events(after_seq, limit)
-        first = after_seq + 1 - latest[0].seq
-        return latest[first : first + limit]
-
-    def close(self) -> None:
-        """Close the journal."""
-        self._reader.close()
-
-
 class Core:
     """
     The table and its journal, owned by one thread.
@@ -191,7 +139,7 @@ class Core:
         fault: An observation could not be applied; None again when the next round begins.
         repeats: Cards that each reader reported again, by their tags, since the start.
         reader: Reads the journal.
-        outbox: The events that are on disk, for the publisher.
+        written: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
     """
 
@@ -216,7 +164,7 @@ class Core:
         self.repeats: Counter[str] = Counter()
         self._careful = False
         self._clock_left_us = self._clock_set_us = 0
-        self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
+        self.written = WrittenEvents(self.journal.reader(), self.table.state.withheld)
         self.write_times = WriteTimes()
         self._floods = Floods()
         self._may_log = LogRateLimit()
@@ -259,7 +207,7 @@ class Core:
         self.journal.set_cursor(CURSOR, next_seq - 1)
         gap = Gap(detail=GapDetail.RESTORED, next_seq=next_seq, published=published)
         events = self.observe(gap)
-        self.outbox.withheld = self.table.state.withheld
+        self.written.withheld = self.table.state.withheld
         return events
 
     def count_public_events(self, first: int, last: int) -> int:
@@ -437,7 +385,7 @@ class Core:
     def close(self) -> None:
         """Close the journal."""
         self.reader.close()
-        self.outbox.close()
+        self.written.close()
         self.journal.close()
 
     def _entries(self, source: str, frame: Frame) -> Iterator[Entry]:
@@ -561,7 +509,7 @@ class Core:
         if self.fault is before and any(each.type in _BEGINNINGS for each in stored):
             self.fault = None
         self.write_times.add(seconds)
-        self.outbox.add(stored)
+        self.written.add(stored)
         current = self.table.state.round
         structlog.contextvars.bind_contextvars(round=current.number if current else None)
         return [event for entry in entries for step in entry.steps for event in step.events]

@@ -147,7 +147,7 @@ class Daemon:
         publisher = Publisher(
             config.mqtt,
             identity,
-            self.core.outbox,
+            self.core.written,
             self.core.reader.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
             on_command=self._commands.receive,

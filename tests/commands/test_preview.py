@@ -32,7 +32,6 @@ from shoe_daemon.table import (
 )
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.test_command_handler import Bench, set_up
 from tests.table.command_model import with_commands
@@ -40,6 +39,7 @@ from tests.table.mistake_logs import make_log
 from tests.table.random_observations import RandomObservations
 from tests.table.table_model import Dealing, Step, make_setup
 from tests.volume import volume
+from tests.waiting import wait_for
 
 SEEDS = range(volume(12, 150))
 """Each gives a log with about ten commands."""
@@ -159,7 +159,7 @@ class Run:
 
     def compare_events(self, preview: dict[str, Any], numbers: list[int], *, moved: bool) -> None:
         """Compare the previewed events with the journaled ones; `moved`: the chain's head is."""
-        stored = self.bench.core.outbox.events(numbers[0] - 1, len(numbers)) if numbers else ()
+        stored = self.bench.core.written.events(numbers[0] - 1, len(numbers)) if numbers else ()
         events = [json.loads(each.body) for each in stored if not each.type.startswith("staff_")]
         caused = [{key: each[key] for key in EVENT_KEYS} for each in events]
         told = preview["events"]
@@ -237,7 +237,7 @@ def test_a_previewed_end_of_the_shoe_has_the_head_of_the_chain(tmp_path: Path) -
     bench.judge_all()
     (previewed,) = [each for each in bench.answers.given if each["preview"]]
     heads = [each["data"].get("head") for each in previewed["preview"]["events"]]
-    stored = bench.core.outbox.events(0, 99)
+    stored = bench.core.written.events(0, 99)
     (finished,) = [json.loads(each.body) for each in stored if each.type == "shoe_finished"]
     assert finished["data"]["head"] in heads
     bench.core.close()

@@ -15,10 +15,10 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table.observations import CardDrawn, Command, Result, Unreadable
-from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.test_command_handler import Bench, bench, set_up
 from tests.each_case import each_case
+from tests.waiting import wait_for
 
 __all__ = ["bench"]
 
@@ -174,7 +174,7 @@ def test_it_is_carried_out(tmp_path: Path, case: Case) -> None:
     name = case.verb.replace("-", "_")
     assert (answer["ok"], answer["refused"], answer["name"]) == (True, None, name)
     assert answer["seq"] == bench.core.table.state.seq
-    types = {each.seq: each.type for each in bench.core.outbox.events(0, 999)}
+    types = {each.seq: each.type for each in bench.core.written.events(0, 999)}
     caused = [types[number] for number in answer["events"]]
     assert set(case.events) <= set(caused)
     assert case.events or not caused

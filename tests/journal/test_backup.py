@@ -136,7 +136,7 @@ class LostTable:
         core.record_start()
         for number in range(cards):
             core.observe(CardDrawn(card=Card(f"{number % 9 + 1}S".replace("1S", "AS"))))
-        for event in core.outbox.events(0, 10_000):
+        for event in core.written.events(0, 10_000):
             assert self.published.setdefault(event.seq, event.body) == event.body, event
         core.close()
 

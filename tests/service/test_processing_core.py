@@ -416,5 +416,5 @@ def test_the_outbox_gives_the_same_from_memory_and_from_the_journal(bench: Bench
         for after in range(head + 1):
             for limit in (1, 5, 64):
                 stored = list(reader.events(after, limit))
-                assert list(bench.core.outbox.events(after, limit)) == stored
-    assert list(bench.core.outbox.events(head + 5, 10)) == []
+                assert list(bench.core.written.events(after, limit)) == stored
+    assert list(bench.core.written.events(head + 5, 10)) == []

@@ -20,12 +20,13 @@ from shoe_daemon.mqtt.documents import SignatureLast, Status, encode_message
 from shoe_daemon.service.core import CURSOR, Core
 from shoe_daemon.service.rollback import MAX_JUMP, UNSIGNED, Rollback
 from shoe_daemon.table.observations import CardDrawn, Gap
-from tests.brokers import Listener, Mosquitto, Relay, wait_for
+from tests.brokers import Listener, Mosquitto, Relay
 from tests.chaos import journal_checks
 from tests.journal.signing_keys import signing_key, write_key
 from tests.service.conftest import Run
 from tests.service.daemon_process import ROOT, DaemonProcess, Shoe, configure
 from tests.volume import sample
+from tests.waiting import wait_for
 
 KEY = '[journal]\nkey_file = "journal.key"'
 
@@ -237,14 +238,14 @@ def test_a_head_that_the_key_signed_and_the_journal_lacks_is_a_proof(
 ) -> None:
     published = bench.seq + ahead
     assert not bench.compare(signature(published))
-    assert bench.core.outbox.events(3, 100)
+    assert bench.core.written.events(3, 100)
     assert bench.rollback.check() == []
     assert bench.notice == "journal_went_back"
     assert bench.core.table.state.seq == max(published + UNSIGNED, bench.seq)
-    assert bench.core.outbox.events(3, 100) == []
-    assert len(bench.core.outbox.events(0, 100)) == 3
+    assert bench.core.written.events(3, 100) == []
+    assert len(bench.core.written.events(0, 100)) == 3
     bench.core.observe(CardDrawn(card=Card("KS")))
-    (first, *_) = bench.core.outbox.events(3, 100)
+    (first, *_) = bench.core.written.events(3, 100)
     assert first.seq == max(published + UNSIGNED, bench.seq) + 1
     with bench.core.journal.reader() as reader:
         assert reader.cursor(CURSOR) == first.seq - 1
