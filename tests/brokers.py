@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -32,9 +32,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_daemon.mqtt.connection import leave
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = [
-    "PATIENCE",
     "PLUGIN",
     "Listener",
     "Message",
@@ -44,15 +44,7 @@ __all__ = [
     "free_port",
     "mosquitto",
     "set_password",
-    "wait_for",
 ]
-
-PATIENCE = 60.0
-"""Seconds after which what must happen counts as not happening, on a machine that is
-slow and busy with other things too; whoever waits goes on as soon as it has happened."""
-
-_FIRST_PAUSE_S, _MAX_PAUSE_S = 0.005, 0.02
-"""Between two looks of `wait_for`: a look may ask a server or read a file."""
 
 _FIRST_PORT = 10_081
 """Browsers refuse 10080 and some lower ones."""
@@ -94,17 +86,6 @@ def _entry(user: str, password: str) -> str:
         file.flush()
         subprocess.run(["mosquitto_passwd", "-U", file.name], check=True)
         return Path(file.name).read_text(encoding="utf-8")
-
-
-def wait_for(
-    condition: Callable[[], object], what: str = "", *, timeout: float = PATIENCE
-) -> None:
-    """Wait until a condition holds; fail with `what` when it does not come to hold."""
-    until, pause_s = time.monotonic() + timeout, _FIRST_PAUSE_S
-    while not condition():
-        assert time.monotonic() < until, f"waited {timeout} s in vain: {what or condition}"
-        time.sleep(pause_s)
-        pause_s = min(1.1 * pause_s, _MAX_PAUSE_S)
 
 
 def free_port() -> int:

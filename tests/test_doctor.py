@@ -17,10 +17,11 @@ from shoe_daemon.config import table as config
 from shoe_daemon.doctor import devices
 from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.journal.lock import WriterLock
-from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, free_port, mosquitto
 from tests.fakes.relay_board import RelayBoard
 from tests.service import example_drivers
 from tests.service.daemon_process import DaemonProcess, configure
+from tests.waiting import wait_for
 
 __all__ = ["mosquitto"]
 

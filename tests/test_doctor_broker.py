@@ -16,10 +16,11 @@ from paho.mqtt import client as paho
 from shoe_daemon.cli import main
 from shoe_daemon.doctor import brokers, examinations
 from shoe_daemon.floor.messages import topic_filters
-from tests.brokers import Listener, Message, Mosquitto, free_port, set_password, wait_for
+from tests.brokers import Listener, Message, Mosquitto, free_port, set_password
 from tests.mqtt.sample_broker import OLDER_RIGHTS, rights_of
 from tests.service.daemon_process import DaemonProcess
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

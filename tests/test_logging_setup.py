@@ -15,7 +15,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from shoe_daemon.logs import configure_logging, journal_entry, warnings_on_stderr
-from tests.brokers import PATIENCE
+from tests.waiting import PATIENCE
 
 
 def test_a_line_is_one_object_and_quiet_leaves_warnings(

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from shoe_daemon.process import stop_on_signals
-from tests.brokers import PATIENCE, wait_for
+from tests.waiting import PATIENCE, wait_for
 
 INTERRUPTED = """
 import signal, sys, threading

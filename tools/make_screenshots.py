@@ -30,7 +30,7 @@ from shoe_daemon.report.period import Period
 from shoe_daemon.report.shift_page import shift_page
 from shoe_daemon.table import make_detail
 from shoe_daemon.table.observations import Command, Link
-from tests.brokers import Listener, free_port, wait_for
+from tests.brokers import Listener, free_port
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
 from tests.browser.test_notifications import RECORDER
@@ -40,6 +40,7 @@ from tests.display.test_history_pages import CONFIG, fill
 from tests.notify.test_failures_in_the_pit import TOPIC as NOTIFIER_TOPIC
 from tests.notify.test_failures_in_the_pit import status
 from tests.report.report_shoes import START, Writer
+from tests.waiting import wait_for
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"

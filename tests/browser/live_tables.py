@@ -23,11 +23,12 @@ from shoe_daemon.config.table import load_config
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.service import Daemon
-from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
+from tests.brokers import Mosquitto, free_port
 from tests.browser.expected_roads import Ledger
 from tests.browser.published_table import RETAINED
 from tests.commands.command_table import SITE, Supervisor, write_config
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = [
     "DisplayProcess",

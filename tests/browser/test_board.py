@@ -13,7 +13,6 @@ import pytest
 
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.table import observations as seen
-from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.expected_roads import Ledger
 from tests.browser.live_tables import Stage, Table, order, play_rounds, round_of, simulated
@@ -21,6 +20,7 @@ from tests.browser.painted_board import cards, see, show_of, wait_shows
 from tests.browser.published_table import FoldedTable
 from tests.display.display_process import first_of
 from tests.volume import sample, volume
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

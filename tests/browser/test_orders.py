@@ -28,7 +28,7 @@ from shoe_daemon.journal import JournalReader
 from shoe_daemon.table import decode_event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
-from tests.brokers import Listener, wait_for
+from tests.brokers import Listener
 from tests.browser.accounts import JournalAccount, PageAccount
 from tests.browser.chrome import BLOCK, HEARD, SharedPage, Watched
 from tests.browser.live_tables import Stage, Table, play_on_line, play_rounds, round_of, set_stage
@@ -39,6 +39,7 @@ from tests.demo.result_check import ResultCheck
 from tests.display.display_process import first_of
 from tests.display.test_order_routes import OPERATORS, OTHER_PIN, PIN
 from tests.volume import sample, volume
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -13,13 +13,14 @@ import pytest
 from playwright.sync_api import Route
 
 from shoe_daemon.game.coup import Outcome
-from tests.brokers import free_port, wait_for
+from tests.brokers import free_port
 from tests.browser.chrome import BLOCK, SharedPage, Watched, module
 from tests.browser.live_tables import Stage, Table, play_rounds, set_stage
 from tests.browser.painted_board import cards, see, wait_shows
 from tests.display.display_process import Display
 from tests.display.test_order_routes import OPERATORS
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -16,12 +16,12 @@ from playwright.sync_api import Page
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
-from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.display.display_process import first_of
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

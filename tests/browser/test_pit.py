@@ -18,13 +18,13 @@ import pytest
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
-from tests.brokers import wait_for
 from tests.browser.chrome import Watched, module
 from tests.browser.live_tables import Stage, Table, play_rounds
 from tests.browser.published_table import FoldedTable
 from tests.commands.command_table import SITE
 from tests.display.display_process import first_of
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -27,7 +27,7 @@ from drivers.camera.web import LocalServer
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from tests.brokers import PATIENCE
+from tests.waiting import PATIENCE
 
 SIZE = (1280, 720)
 PICTURE: Image = np.full((720, 1280, 3), 90, np.uint8)

@@ -12,8 +12,8 @@ import pytest
 
 from calibration.training.parallel import together
 from shoe_daemon.errors import UserError
-from tests.brokers import wait_for
 from tests.volume import sample
+from tests.waiting import wait_for
 
 
 def test_long_work_shows_its_progress(

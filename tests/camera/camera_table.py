@@ -12,7 +12,7 @@ from drivers.driver import Frame
 from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
 from tests.camera.fake_cameras import capture_threads
-from tests.drivers.wait_until import PATIENCE, until
+from tests.waiting import PATIENCE, wait_for
 
 _RETRY_S = 0.1
 
@@ -29,7 +29,7 @@ class Watching:
 
     def __enter__(self) -> Self:
         # One that hung in its source when its reader was stopped may not be taken for this one's.
-        until(lambda: not list(capture_threads()), "the end of those who looked before")
+        wait_for(lambda: not list(capture_threads()), "the end of those who looked before")
         self.reader.start()
         return self
 
@@ -55,9 +55,9 @@ class Watching:
         return [str(link.detail) for link in self.links if not link.up]
 
     def wait_lost(self, count: int = 1) -> str:
-        until(lambda: len(self.lost) >= count, "the loss of the camera")
+        wait_for(lambda: len(self.lost) >= count, "the loss of the camera")
         return self.lost[count - 1]
 
     def wait_card(self) -> Observation:
-        until(lambda: self.cards, "a card")
+        wait_for(lambda: self.cards, "a card")
         return self.cards[0]

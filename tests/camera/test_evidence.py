@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from drivers.camera import evidence
 from drivers.camera.evidence import Evidence
-from tests.brokers import wait_for
+from tests.waiting import wait_for
 
 PATCH = np.random.default_rng(1).integers(0, 255, (120, 120, 3)).astype(np.uint8)
 _DAY = 86_400

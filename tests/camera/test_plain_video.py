@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from drivers import CaptureThread, LineError, open_video
-from tests.brokers import wait_for
 from tests.camera.fake_cameras import NetworkCamera, Visit, jpeg
 from tests.fakes.rtsp_camera import RtspCamera
+from tests.waiting import wait_for
 
 SIZE = (1280, 720)
 

@@ -26,9 +26,9 @@ from drivers.simulators.camera.settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from tests.brokers import wait_for
 from tests.camera.profiles import simulated_profile
 from tests.camera.simulated_tables import settings
+from tests.waiting import wait_for
 
 _SQUARE = ((100.0, 100.0), (200.0, 100.0), (200.0, 220.0), (100.0, 220.0))
 

@@ -26,10 +26,11 @@ from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from tests.brokers import free_port, wait_for
+from tests.brokers import free_port
 from tests.calibration.simulated_scene import seen
 from tests.camera.profiles import simulated_profile
 from tests.service.daemon_process import DaemonProcess, configure
+from tests.waiting import wait_for
 
 _PLACE = ((100.0, 100.0), (300.0, 100.0), (300.0, 220.0), (100.0, 220.0))
 _FPS = 12.0

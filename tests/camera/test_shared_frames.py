@@ -11,7 +11,7 @@ from drivers import VideoFrame
 from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
 from drivers.transport import LineError
 from shoe_daemon.witness.sources import SharedFrames
-from tests.brokers import wait_for
+from tests.waiting import wait_for
 
 _PIXELS = np.random.default_rng(1).integers(0, 255, (3, 64, 64, 3), np.uint8)
 FRAMES = [VideoFrame(image, number / 10, number) for number, image in enumerate(_PIXELS, 1)]

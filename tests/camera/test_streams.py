@@ -38,8 +38,8 @@ from tests.camera.fake_cameras import (
     jpeg,
 )
 from tests.camera.overhead_scene import Scene, on
-from tests.drivers.wait_until import until
 from tests.volume import sample
+from tests.waiting import wait_for
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 SILENT = "no picture for "
@@ -84,7 +84,7 @@ def test_a_round_is_read_from_a_stream(profile: Path, told: bool) -> None:  # no
         visit.pictures(told=told)
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
-        until(lambda: seen.TableCleared() in watching.said, "the end of the round")
+        wait_for(lambda: seen.TableCleared() in watching.said, "the end of the round")
         dealt = [seen.Placed(slot=Slot(slot), card=Card(card)) for slot, card in ROUND]
         assert watching.cards == dealt
         assert not watching.lost
@@ -179,7 +179,7 @@ def test_a_stream_fault_is_reported_and_recovered(
         back = watching.said.index(seen.Link(up=True), 1)
         assert watching.said[back + 1] == seen.Gap(detail=seen.GapDetail.RECONNECT)
         assert len(list(capture_threads())) == 1
-    until(lambda: not list(capture_threads()), "the end of the thread")
+    wait_for(lambda: not list(capture_threads()), "the end of the thread")
 
 
 @pytest.mark.usefixtures("patient")
@@ -198,7 +198,7 @@ def test_one_incomplete_frame_is_skipped(profile: Path) -> None:
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
         assert watching.wait_card() == ACE
-        until(lambda: watching.reader.counts.repeats >= 1, "a second more")
+        wait_for(lambda: watching.reader.counts.repeats >= 1, "a second more")
         assert watching.cards == [ACE]
         assert not watching.lost
 
@@ -321,10 +321,10 @@ def test_a_camera_that_comes_back_is_reconnected(profile: Path) -> None:
         visit.pictures("AS" if visit.number > 1 else None)
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
-        until(lambda: watching.links, "the camera")
+        wait_for(lambda: watching.links, "the camera")
         camera.stop()
         watching.wait_lost()
-        until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
+        wait_for(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
         assert not watching.cards
         camera.start()
         assert watching.wait_card() == ACE
@@ -338,16 +338,16 @@ def test_stopping_interrupts_a_hanging_camera(profile: Path) -> None:
 
     with NetworkCamera(behave) as camera:
         with Watching(camera.url, profile) as watching:
-            until(lambda: watching.links, "the camera")
+            wait_for(lambda: watching.links, "the camera")
             began = time.monotonic()
         assert time.monotonic() - began < 30
-        until(lambda: not list(capture_threads()), "the end of the thread")
+        wait_for(lambda: not list(capture_threads()), "the end of the thread")
 
 
 @pytest.mark.usefixtures("hasty")
 def test_an_unresponsive_camera_piles_up_no_threads(profile: Path) -> None:
     with NetworkCamera(Visit.wait) as camera, Watching(camera.url, profile) as watching:
-        until(lambda: camera.visits >= 3, "some attempts")
+        wait_for(lambda: camera.visits >= 3, "some attempts")
         assert NO_STREAM in watching.wait_lost()
         assert len(list(capture_threads())) <= 1
 

@@ -39,7 +39,7 @@ from tests.camera.fake_v4l2 import (
     Webcam,
 )
 from tests.camera.overhead_scene import Scene, on
-from tests.drivers.wait_until import until
+from tests.waiting import wait_for
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 # In the order of a careless person: values before their modes.
@@ -173,7 +173,7 @@ def test_an_unplugged_camera_is_reported_and_found_again(
     webcam: Webcam, path: Path, profile: Path
 ) -> None:
     with Watching(f"camera:{path}", profile) as watching:
-        until(lambda: watching.links, "the camera")
+        wait_for(lambda: watching.links, "the camera")
         path.unlink()
         webcam.plugged = False
         assert "video0: no such device: unplugged?" in watching.wait_lost()
@@ -188,11 +188,11 @@ def test_a_silent_camera_is_reported_and_keeps_one_thread(
 ) -> None:
     monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "60")
     with Watching(f"camera:{path}", profile) as watching:
-        until(lambda: watching.links, "the camera")
+        wait_for(lambda: watching.links, "the camera")
         webcam.silent.set()
         assert "no picture for " in watching.wait_lost()
         # The device is still in use: opening it again would fail.
-        until(
+        wait_for(
             lambda: "the last attempt has not released it" in watching.reader.detail, "an attempt"
         )
         assert len(webcam.opened) == 1
@@ -228,7 +228,7 @@ def test_a_device_is_not_released_during_a_read(
 
     reading = threading.Thread(target=read)
     reading.start()
-    until(lambda: webcam.opened[0].reading, "a read")
+    wait_for(lambda: webcam.opened[0].reading, "a read")
     source.close()
     assert not webcam.opened[0].closed_in_read
     reading.join(60)

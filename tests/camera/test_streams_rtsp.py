@@ -21,8 +21,8 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera.camera_table import Watching
 from tests.camera.fake_cameras import capture_threads, draw_all, jpeg
-from tests.drivers.wait_until import until
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
+from tests.waiting import wait_for
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 
@@ -48,7 +48,7 @@ class Table:
 def test_a_card_is_read_over_rtsp(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
-        until(lambda: watching.links, "the camera")
+        wait_for(lambda: watching.links, "the camera")
         table.card = "AS"
         assert watching.wait_card() == ACE
         assert not watching.lost
@@ -57,10 +57,10 @@ def test_a_card_is_read_over_rtsp(profile: Path) -> None:
 def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
-        until(lambda: watching.links, "the camera")
+        wait_for(lambda: watching.links, "the camera")
         camera.stop()
         assert "rtsp://127.0.0.1" in watching.wait_lost()
-        until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
+        wait_for(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
         assert not watching.cards
         table.card = "AS"
         camera.start()
@@ -72,7 +72,7 @@ def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
 def test_missing_packets_are_reported_and_the_stream_reopened(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
-        until(lambda: watching.links, "the camera")
+        wait_for(lambda: watching.links, "the camera")
         camera.state = StreamState.SILENT
         assert "no picture for " in watching.wait_lost()
         table.card = "AS"
@@ -87,14 +87,14 @@ def test_a_server_that_accepts_and_never_responds(profile: Path) -> None:
         camera.state = StreamState.NO_REPLY
         with Watching(camera.url, profile) as watching:
             assert "no stream comes from there: no answer" in watching.wait_lost()
-            until(lambda: camera.visits >= 4, "some attempts")
+            wait_for(lambda: camera.visits >= 4, "some attempts")
             assert len(list(capture_threads())) <= 1
             # Stopping does not wait: the hanging thread is abandoned.
             began = time.monotonic()
             watching.reader.stop()
             assert watching.reader.join(60)
             assert time.monotonic() - began < 40
-        until(lambda: not list(capture_threads()), "the end of the thread")
+        wait_for(lambda: not list(capture_threads()), "the end of the thread")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 
 from drivers.camera.profile.sections import Camera
 from shoe_daemon.game.coup import Outcome
-from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
+from tests.brokers import Mosquitto, mosquitto
 from tests.camera import overhead_scene
 from tests.camera.fake_cameras import (
     NetworkCamera,
@@ -32,6 +32,7 @@ from tests.camera.overhead_scene import Scene, on
 from tests.commands.command_table import Supervisor
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
 from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 

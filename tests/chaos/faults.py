@@ -17,10 +17,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.brokers import Relay, wait_for
+from tests.brokers import Relay
 from tests.chaos import journal_checks
 from tests.chaos.hall import Hall
 from tests.service.daemon_process import QUICK, cli
+from tests.waiting import wait_for
 
 INJECT = """
 import os, pathlib, signal, sqlite3, time

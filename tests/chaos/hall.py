@@ -16,7 +16,7 @@ from typing import Self
 
 from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
 from shoe_daemon.journal import JournalReader
-from tests.brokers import PATIENCE, Listener, Mosquitto, Relay, wait_for
+from tests.brokers import Listener, Mosquitto, Relay
 from tests.chaos import journal_checks
 from tests.service.daemon_process import (
     ROOT,
@@ -26,6 +26,7 @@ from tests.service.daemon_process import (
     configure,
     simulated_shoe,
 )
+from tests.waiting import PATIENCE, wait_for
 
 SPEED = 150
 """Multiple of a real table's speed: a restart of the daemon costs two rounds."""

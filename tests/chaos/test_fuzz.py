@@ -21,10 +21,10 @@ from drivers.simulators.lines import PtyLine
 from shoe_daemon.table.observations import Gap
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import from_microseconds
-from tests.brokers import wait_for
 from tests.chaos import journal_checks
 from tests.service.daemon_process import DaemonProcess, configure
 from tests.volume import volume
+from tests.waiting import wait_for
 
 BYTES = int(os.environ.get("FUZZ_BYTES", volume(50_000, 600_000)))
 SEED = os.environ.get("FUZZ_SEED", "7")

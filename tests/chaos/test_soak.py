@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.chaos import journal_checks
 from tests.service.daemon_process import (
     PATIENT_BROKER,
@@ -27,6 +27,7 @@ from tests.service.daemon_process import (
     simulated_shoe,
 )
 from tests.volume import volume
+from tests.waiting import PATIENCE, wait_for
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", volume(1, 20)))
 SPEED = os.environ.get("SOAK_SPEED", "0")

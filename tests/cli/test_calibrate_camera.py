@@ -24,10 +24,10 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from tests.brokers import PATIENCE
 from tests.browser.chrome import browse, watch
 from tests.calibration.simulated_scene import SHEETS, SIDE, seen
 from tests.volume import sample
+from tests.waiting import PATIENCE
 
 FPS = 10
 

@@ -31,8 +31,8 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn
-from tests.drivers.wait_until import PATIENCE, until
 from tests.volume import sample
+from tests.waiting import PATIENCE, wait_for
 
 PROGRAM = (sys.executable, "-m", "shoe_daemon")
 BOOT = bytes.fromhex("05 30 53 03 36 30")
@@ -125,7 +125,7 @@ def test_the_dealt_rounds_are_replayed(where: str, tmp_path: Path) -> None:
         port = shoe.stdout.readline().removeprefix("port: ").strip()
         with capturing(path, "--port", port, *DRIVER, "--site", "casino") as program:
             shoe.communicate(timeout=PATIENCE)
-            until(holds(path, lambda capture: any(line.mark for line in capture.lines)))
+            wait_for(holds(path, lambda capture: any(line.mark for line in capture.lines)))
             output, messages = ended(program)
     capture = load_capture(path)
     assert capture.header["port"] == port
@@ -229,10 +229,10 @@ def test_a_lost_line_is_noted_and_opened_again(tmp_path: Path) -> None:
     with listening() as (server, port), capturing(path, "--port", port, *DRIVER) as program:
         with closing(client_of(server)) as client:
             client.sendall(BOOT + CARD[:3])
-            until(has_bytes(path, 9))
+            wait_for(has_bytes(path, 9))
         with closing(client_of(server)) as client:
             client.sendall(CARD)
-            until(has_bytes(path, 17))
+            wait_for(has_bytes(path, 17))
             output, messages = ended(program)
     assert [line.mark for line in load_capture(path).lines if line.mark] == list(Mark)
     assert "line lost: 1\n" in output
@@ -248,7 +248,7 @@ def test_what_a_killed_capture_wrote_is_there(tmp_path: Path) -> None:
     with listening() as (server, port), capturing(path, "--port", port) as program:
         client = client_of(server)
         client.sendall(BOOT)
-        until(has_bytes(path, 6))
+        wait_for(has_bytes(path, 6))
         program.kill()
         program.wait(PATIENCE)
         client.close()
@@ -281,7 +281,7 @@ def test_a_full_disk_ends_it_with_a_usable_file(tmp_path: Path) -> None:
         capturing(path, "--port", port, **full) as program,
         closing(client_of(server)) as client,
     ):
-        until(lambda: _sent(client, b"noise" * 100) or program.poll() is not None)
+        wait_for(lambda: _sent(client, b"noise" * 100) or program.poll() is not None)
         output, messages = program.communicate(timeout=PATIENCE)
     assert program.returncode == 1
     assert messages == f"shoe-daemon: {path}: File too large; the capture ended there\n"
@@ -362,7 +362,7 @@ def test_a_configuration_names_the_line(tmp_path: Path) -> None:
             closing(client_of(server)) as client,
         ):
             client.sendall(BOOT)
-            until(has_bytes(path, 6))
+            wait_for(has_bytes(path, 6))
             ended(program)
     header = load_capture(path).header
     assert (header["site"], header["driver"], header["port"]) == ("casino", "angel-eye-ii", port)
@@ -379,7 +379,7 @@ class TestAnonymise:
         ):
             with closing(client_of(server)) as client:
                 client.sendall(BOOT + CARD + CARD[:5])
-            until(has_bytes(path, 19))
+            wait_for(has_bytes(path, 19))
             output, _ = ended(program)
         capture = load_capture(path)
         assert "casino" not in path.read_text()

@@ -27,8 +27,8 @@ from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Placed, Result
 from tests.brokers import Listener, Mosquitto, mosquitto
-from tests.drivers.wait_until import PATIENCE, until
 from tests.volume import sample
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["mosquitto"]
 
@@ -65,8 +65,8 @@ def hear(
             line.read()
         return program is None or program.poll() is not None
 
-    until(heard, f"{enough} results at {port}")
-    until(ended, "the end of the simulator")
+    wait_for(heard, f"{enough} results at {port}")
+    wait_for(ended, "the end of the simulator")
     line.close()
     return said
 
@@ -234,7 +234,7 @@ def test_a_recogniser_publishes_to_a_broker(mosquitto: Mosquitto, tmp_path: Path
         assert result.output.startswith(f"port: {url}\n")
         cards = [card for each in truth(dealt) for _, card in each["cards"]]
         # A first snapshot, and each round's cards and cleared table.
-        until(lambda: len(studio.messages) == 1 + len(cards) + 3, "all messages")
+        wait_for(lambda: len(studio.messages) == 1 + len(cards) + 3, "all messages")
     heard = [
         str(each.card)
         for number, message in enumerate(studio.messages)

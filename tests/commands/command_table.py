@@ -24,8 +24,8 @@ from shoe_daemon.mqtt.connection import leave
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.observations import Command
-from tests.brokers import PATIENCE, wait_for
 from tests.service.daemon_process import Shoe
+from tests.waiting import PATIENCE, wait_for
 
 SITE = "hall"
 _numbers = itertools.count(1)

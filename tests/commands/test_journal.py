@@ -11,9 +11,9 @@ import pytest
 
 from drivers.angel_eye_ii.decoder import place_code
 from shoe_daemon.game.coup import Outcome, Slot
-from tests.brokers import wait_for
 from tests.chaos import journal_checks
 from tests.commands.command_table import Pit
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

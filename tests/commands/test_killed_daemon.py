@@ -18,10 +18,11 @@ import pytest
 
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.observations import Command
-from tests.brokers import PATIENCE, Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.chaos import journal_checks
 from tests.commands.command_table import Heard, Supervisor
 from tests.service.daemon_process import ROOT, DaemonProcess, configure
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.mosquitto
 

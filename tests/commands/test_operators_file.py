@@ -18,9 +18,9 @@ from argon2 import PasswordHasher
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import AuthenticationError, Operators, hash_pin
 from shoe_daemon.service import commands
-from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.conftest import OpenPit
+from tests.waiting import wait_for
 
 PIN = "4711-geheim"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

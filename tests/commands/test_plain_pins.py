@@ -17,7 +17,7 @@ from shoe_daemon.display.config import load_display
 from shoe_daemon.doctor import examinations
 from shoe_daemon.doctor.finding import Finding
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.commands.command_table import SITE, Pit
 from tests.commands.conftest import OpenPit
 from tests.commands.test_command_line import cmd
@@ -25,6 +25,7 @@ from tests.commands.test_operators_file import FILE, PIN
 from tests.display.display_process import Display
 from tests.display.test_order_routes import OPERATORS, Desk, told
 from tests.floor.table_messages import payload
+from tests.waiting import wait_for
 
 REFUSED = "no PIN is taken here: the connection to the broker is not encrypted"
 PLAIN = 'host = "127.1"\n'

@@ -14,11 +14,12 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from shoe_daemon.mqtt.connection import leave
 from shoe_daemon.service import commands
-from tests.brokers import PATIENCE, Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.chaos import journal_checks
 from tests.commands.command_table import Heard, Pit
 from tests.commands.conftest import OpenPit
 from tests.volume import volume
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -20,9 +20,10 @@ from paho.mqtt.client import topic_matches_sub
 from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.topics import Topics
-from tests.brokers import PATIENCE, Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.commands.command_table import Pit, Supervisor, open_pit
 from tests.commands.conftest import OpenPit
+from tests.waiting import PATIENCE, wait_for
 
 TOPICS = Topics("hall", "table-7", lamps=["lamps/table-7"])
 ORDER = b'{"id":"%s","operator":"Maria"}'

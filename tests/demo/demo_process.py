@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from tests.brokers import PATIENCE, free_port, wait_for
+from tests.brokers import free_port
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = [
     "LONGEST",

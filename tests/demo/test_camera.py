@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers import wait_for
 from tests.demo import demo_process
 from tests.demo.result_check import check_folder
+from tests.waiting import wait_for
 
 
 @pytest.mark.timeout(demo_process.LONGEST + 60)

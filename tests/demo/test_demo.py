@@ -25,7 +25,7 @@ from shoe_daemon.demo.parts import PERSON, PIN
 from shoe_daemon.demo.supervisor import OPERATOR
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
-from tests.brokers import PATIENCE, Listener, free_port, wait_for
+from tests.brokers import Listener, free_port
 from tests.demo.demo_process import (
     LONGEST,
     Terminal,
@@ -39,6 +39,7 @@ from tests.demo.demo_process import (
 from tests.demo.result_check import check_folder
 from tests.display.display_process import facts_of, first_of
 from tests.volume import sample
+from tests.waiting import PATIENCE, wait_for
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 OTHER_SCREEN, OWN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"

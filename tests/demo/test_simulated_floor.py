@@ -24,9 +24,10 @@ from shoe_daemon.floor.table import Message
 from shoe_daemon.mqtt.documents import State
 from shoe_daemon.mqtt.topics import RETAINED, TableIdentity, Topics
 from shoe_daemon.table import is_staff
-from tests.brokers import PATIENCE, Listener, Mosquitto, mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, mosquitto
 from tests.floor.table_messages import BEGIN, PATIENT, at
 from tests.service.daemon_process import SHOE_DAEMON
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["mosquitto"]
 

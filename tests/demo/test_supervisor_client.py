@@ -10,7 +10,8 @@ from shoe_daemon.demo.client import SupervisorClient
 from shoe_daemon.demo.supervisor import AutoSupervisor
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
-from tests.brokers import Mosquitto, mosquitto, wait_for
+from tests.brokers import Mosquitto, mosquitto
+from tests.waiting import wait_for
 
 __all__ = ["mosquitto"]
 

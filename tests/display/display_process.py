@@ -18,8 +18,9 @@ from typing import Any, NamedTuple, Self
 
 from argon2 import PasswordHasher
 
-from tests.brokers import PATIENCE, free_port, wait_for
+from tests.brokers import free_port
 from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["PATIENCE", "SECRET_HASH", "Answer", "Browser", "Display", "facts_of", "first_of"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.cells import cell_len
 
-from tests.brokers import PATIENCE, wait_for
 from tests.demo.demo_process import Terminal
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["PATIENCE", "WATCH", "Screen"]
 

@@ -18,13 +18,14 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.web import CONTENT_SECURITY_POLICY
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.test_static_pages import NASTY
 from tests.floor.table_messages import alert, event, payload, roads, topic
 from tests.mqtt.sample_broker import SampleBroker
 from tests.report.test_html_report import read
 from tests.volume import volume
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

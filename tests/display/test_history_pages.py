@@ -32,10 +32,11 @@ from shoe_daemon.display.log.store import HistoryStore, ReceivedEvent
 from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.table import to_microseconds
 from shoe_daemon.web import CONTENT_SECURITY_POLICY
-from tests.brokers import free_port, wait_for
+from tests.brokers import free_port
 from tests.display.display_process import PATIENCE, SECRET_HASH, Answer, Display
 from tests.each_case import each_case
 from tests.report.report_shoes import Writer, shoe
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from tests.fakes.postgres import Server

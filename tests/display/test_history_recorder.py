@@ -23,10 +23,11 @@ from shoe_daemon.floor.table import Message
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.table import is_staff
-from tests.brokers import Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import Display
 from tests.floor.table_messages import event, payload, topic
+from tests.waiting import wait_for
 
 HISTORY = '[display]\n[display.history]\nfile = "history.db"\n'
 ROUND = ("P1:9S", "B1:2H", "P2:KD", "B2:5C")

@@ -12,10 +12,10 @@ from shoe_daemon.display.log.recorder import HistoryRecorder
 from shoe_daemon.display.log.sql import UnreadableError
 from shoe_daemon.display.log.store import HistoryStore
 from shoe_daemon.postgres import DatabaseError
-from tests.brokers import wait_for
 from tests.display.log_database import content, copy_events, derive_all
 from tests.display.test_history_store import played, received
 from tests.fakes.postgres import PASSWORD, Server, temporary_server
+from tests.waiting import wait_for
 
 
 @pytest.mark.parametrize("seed", [1, 4])

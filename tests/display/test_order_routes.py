@@ -29,10 +29,11 @@ from shoe_daemon.display.sessions import (
 )
 from shoe_daemon.install.certificates import make_authority, make_server_certificate
 from shoe_daemon.operators import Operators
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import PATIENCE, Answer, Display
 from tests.floor.table_messages import payload
+from tests.waiting import wait_for
 
 PIN, OTHER_PIN = "4711-geheim", "1234"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

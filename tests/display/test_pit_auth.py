@@ -12,9 +12,10 @@ from collections.abc import Iterator
 import pytest
 
 from shoe_daemon.operators import hash_pin
-from tests.brokers import free_port, wait_for
+from tests.brokers import free_port
 from tests.display.display_process import Browser, Display
 from tests.each_case import each_case
+from tests.waiting import wait_for
 
 PASSWORD = "pit ☕ boss"  # noqa: S105 - it opens nothing but this test
 

@@ -31,11 +31,12 @@ from shoe_daemon.display.terminal.watch import TableFeed
 from shoe_daemon.floor.table import Freshness, Link, Message, Moment
 from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.mqtt.settings import MqttSettings
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.display.sample_table import SampleTable
 from tests.display.terminal_screen import PATIENCE, Screen
 from tests.display.view_reader import faces, public_cards
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

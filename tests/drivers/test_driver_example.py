@@ -21,9 +21,9 @@ from drivers.conformance import PROMISES
 from drivers.driver import Frame
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import CardDrawn
-from tests.brokers import wait_for
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 from tests.volume import sample, volume
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "write-a-driver.md"

@@ -24,8 +24,8 @@ from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from tests.brokers import free_port
 from tests.drivers.scripted_line import DATA, WHOLE, Event, Heard, Script
-from tests.drivers.wait_until import PATIENCE, until
 from tests.volume import volume
+from tests.waiting import PATIENCE, wait_for
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def forwarding(to: str) -> Iterator[Forward]:
     forward = Forward("shoe", ForwardTarget(to))
     forward.start()
     try:
-        until(lambda: forward.alert is None, "the target is open")
+        wait_for(lambda: forward.alert is None, "the target is open")
         yield forward
     finally:
         forward.stop()
@@ -78,7 +78,7 @@ def met(forward: Forward, *listeners: socket.socket) -> None:
                     waiting.remove(listener)
         return not waiting
 
-    until(greeted, "every listener is connected")
+    wait_for(greeted, "every listener is connected")
     forward.copy(b"?")
     for listener in listeners:
         listener.settimeout(PATIENCE)
@@ -143,11 +143,11 @@ class TestSerialPort:
                 forward = stack.enter_context(forwarding(str(link)))
                 forward.copy(b"first")
                 assert read_exactly(there, 5) == b"first"
-            until(lambda: forward.alert is not None, "the loss is noticed")
+            wait_for(lambda: forward.alert is not None, "the loss is noticed")
             assert str(link) in str(forward.alert)
             forward.copy(b"while away")
             with display(link) as there:
-                until(lambda: forward.alert is None, "it is open again")
+                wait_for(lambda: forward.alert is None, "it is open again")
                 forward.copy(b"again")
                 assert read_exactly(there, 5) == b"again"
         assert forward.dropped == 1
@@ -160,7 +160,7 @@ class TestSerialPort:
         ):
             for _ in range(20):
                 os.write(there, b"COMMAND\r\n")
-            until(lambda: [each for each in logs if each["event"] == "forward_input_ignored"])
+            wait_for(lambda: [each for each in logs if each["event"] == "forward_input_ignored"])
             forward.copy(b"card")
             assert read_exactly(there, 4) == b"card"
 
@@ -237,7 +237,7 @@ class TestListeners:
                     except ConnectionError:
                         return False
 
-            until(admitted)
+            wait_for(admitted)
             for each in (refused, *listeners):
                 each.close()
 
@@ -337,14 +337,14 @@ class TestReader:
             forward=forward,
         )
         reader.start()
-        until(lambda: forward.alert is None and heard)
+        wait_for(lambda: forward.alert is None and heard)
         try:
             with connected(port) as listener:
                 met(forward, listener)
                 listener.sendall(b"\x02OPLK02\x031B")
                 os.write(master, DATA)
                 assert received(listener, len(DATA)) == DATA
-                until(lambda: heard.observations[1:] == WHOLE)
+                wait_for(lambda: heard.observations[1:] == WHOLE)
             os.set_blocking(master, False)
             with pytest.raises(BlockingIOError):
                 os.read(master, 1)

@@ -30,8 +30,8 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.times import from_microseconds
 from tests.brokers import free_port
 from tests.drivers.test_text_readers import Hands, hands_of, is_evidence
-from tests.drivers.wait_until import PATIENCE, until
 from tests.volume import volume
+from tests.waiting import PATIENCE, wait_for
 
 READERS: dict[str, tuple[dict[str, object], Options]] = {
     "angel-eye-ii": ({}, Options()),
@@ -85,7 +85,7 @@ class PlayedTable:
         """Read from here on: the line is open. The reader ends with the block."""
         self.reader.start()
         try:
-            until(lambda: self.links, "the first opening")
+            wait_for(lambda: self.links, "the first opening")
             yield
         finally:
             self.reader.stop()
@@ -102,21 +102,21 @@ class PlayedTable:
 
     def play(self, scene: Scene, start: int = 0, stop: int | None = None) -> None:
         """Send some steps of a scene, and wait until the reader has passed all on."""
-        until(self.line.is_ready, "the reader is there")
+        wait_for(self.line.is_ready, "the reader is there")
         for step in scene.steps[start:stop]:
             for _, data in step.writes(1):
                 self.line.send(data, self._stopping)
                 self._sent += len(data)
         counts = self.reader.counts
-        until(lambda: counts.bytes == self._sent and not self.reader.busy, "all is read")
+        wait_for(lambda: counts.bytes == self._sent and not self.reader.busy, "all is read")
 
     def lose(self) -> None:
         """Lose the line, and have it again."""
         count = len(self.links)
         self.line.unplug()
-        until(lambda: len(self.links) > count, "the loss")
+        wait_for(lambda: len(self.links) > count, "the loss")
         self.line.plug()
-        until(lambda: len(self.links) > count + 1, "the return")
+        wait_for(lambda: len(self.links) > count + 1, "the return")
 
     def stay_silent(self) -> None:
         """Let the round end."""

@@ -33,17 +33,10 @@ from shoe_daemon.table.observations import (
     TableCleared,
     Unreadable,
 )
-from tests.brokers import (
-    PATIENCE,
-    Listener,
-    Mosquitto,
-    free_port,
-    mosquitto,
-    set_password,
-    wait_for,
-)
+from tests.brokers import Listener, Mosquitto, free_port, mosquitto, set_password
 from tests.drivers.scripted_line import Heard
 from tests.mqtt.test_tls import Papers
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["mosquitto"]
 

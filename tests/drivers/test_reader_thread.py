@@ -25,7 +25,7 @@ from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Observation
 from tests.drivers.scripted_line import DATA, TURN, WHOLE, Event, Heard, Script, down, played
-from tests.drivers.wait_until import PATIENCE, until
+from tests.waiting import PATIENCE, wait_for
 
 RECONNECT = Gap(detail=GapDetail.RECONNECT)
 
@@ -308,7 +308,7 @@ class TestThread:
         heard = Heard()
         reader = self.reader(heard.append, silence)
         reader.start()
-        until(lambda: heard)
+        wait_for(lambda: heard)
         assert reader.alive
         reader.stop()
         assert reader.join(PATIENCE)
@@ -321,7 +321,7 @@ class TestThread:
             partial(inbox.put, timeout=0.02), lambda: portions.pop(0) if portions else b""
         )
         reader.start()
-        until(lambda: reader.blocked_since)
+        wait_for(lambda: reader.blocked_since)
         said: list[Observation] = []
         while len(said) < len(WHOLE) + 1:
             said += inbox.get(timeout=PATIENCE).observations

@@ -28,7 +28,7 @@ from drivers.transport import (
     open_transport,
 )
 from shoe_daemon.errors import UserError
-from tests.drivers.wait_until import PATIENCE, until
+from tests.waiting import PATIENCE, wait_for
 
 LINE = LineSettings(baudrate=4800)
 
@@ -57,7 +57,7 @@ def read_all(line: Transport, wanted: int) -> bytes:
         data += line.read()
         return len(data) >= wanted
 
-    until(enough, f"{wanted} bytes")
+    wait_for(enough, f"{wanted} bytes")
     return data
 
 

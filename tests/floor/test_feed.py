@@ -21,7 +21,7 @@ from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.floor.table import Link
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
-from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_password, wait_for
+from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_password
 from tests.display.display_process import Browser, Display
 from tests.display.test_display_server import Table
 from tests.floor.table_messages import alert, payload, roads, topic
@@ -29,6 +29,7 @@ from tests.mqtt.memory_journal import QUICK as QUICK_WAITS
 from tests.mqtt.sample_broker import rights_of
 from tests.mqtt.test_tls import Papers
 from tests.volume import sample, volume
+from tests.waiting import wait_for
 
 __all__ = ["mosquitto"]
 

@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -30,15 +29,9 @@ from shoe_daemon.table.events import (
 )
 from tests.fakes.postgres import PASSWORD, Server
 from tests.forward.tables import Floor, append, deal, deal_quickly, lines_of
+from tests.waiting import wait_for
 
 _MANY = 120_000
-
-
-def wait_until(is_true: Callable[[], bool], seconds: float = 60.0) -> None:
-    give_up = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -99,7 +92,7 @@ def test_a_killed_forwarder_loses_and_doubles_nothing(floor: Floor) -> None:
     for _ in range(5):
         before = floor.copied()
         process = floor.start()
-        wait_until(lambda seq=before: floor.copied() > min(seq, _MANY - 1))  # type: ignore[misc]
+        wait_for(lambda seq=before: floor.copied() > min(seq, _MANY - 1))  # type: ignore[misc]
         process.kill()
         process.wait()
     assert floor.forward().exit_code == 0
@@ -125,10 +118,10 @@ def test_a_killed_server_loses_and_doubles_nothing(floor: Floor) -> None:
     process = floor.start()
     for _ in range(3):
         before = floor.copied()
-        wait_until(lambda seq=before: floor.copied() > min(seq, _MANY - 1))  # type: ignore[misc]
+        wait_for(lambda seq=before: floor.copied() > min(seq, _MANY - 1))  # type: ignore[misc]
         floor.server.kill()
         floor.server.start()
-    wait_until(lambda: floor.copied() == _MANY)
+    wait_for(lambda: floor.copied() == _MANY)
     end(process)
     assert floor.bodies() == floor.journal_bodies()
 
@@ -235,13 +228,13 @@ def test_a_server_that_is_away_is_one_line_of_the_log(floor: Floor, tmp_path: Pa
         deal(journal, 10)
         log = tmp_path / "log"
         process = floor.start(log)
-        wait_until(lambda: floor.copied() == 13)
+        wait_for(lambda: floor.copied() == 13)
         floor.server.kill()
         deal(journal, 10)
-        wait_until(lambda: b"database_failed" in log.read_bytes())
+        wait_for(lambda: b"database_failed" in log.read_bytes())
         time.sleep(3)  # some attempts fail
         floor.server.start()
-        wait_until(lambda: floor.copied() == 26)
+        wait_for(lambda: floor.copied() == 26)
         end(process)
     text = log.read_text()
     assert text.count("database_failed") == 1

@@ -24,7 +24,7 @@ from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
 from shoe_daemon.lamps.outputs import check_gpio, open_output
 from shoe_daemon.lamps.pattern import LampAlert, TableView
 from shoe_daemon.lamps.thread import Lamp
-from tests.brokers import wait_for
+from tests.waiting import wait_for
 
 CONFIGS = Path("/sys/kernel/config/gpio-sim")
 RULES = (

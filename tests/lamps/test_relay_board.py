@@ -11,8 +11,8 @@ from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
 from shoe_daemon.lamps.outputs import open_output, relay_command
 from shoe_daemon.lamps.pattern import LampAlert, TableView
 from shoe_daemon.lamps.thread import Lamp
-from tests.brokers import wait_for
 from tests.fakes.relay_board import RelayBoard
+from tests.waiting import wait_for
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from drivers.camera.recognition.table_projection import TableProjection
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
-from tests.brokers import wait_for
 from tests.machine.filmed_table import FilmedTable
 from tests.machine.usb_camera import UsbCamera
 from tests.machine.virtual_machine import VirtualMachine
+from tests.waiting import wait_for
 
 FRESH_PICTURES: Final = 4
 """After so many pictures none of the scene before is left in the buffers of the guest."""

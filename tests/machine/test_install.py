@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.brokers import wait_for
 from tests.machine import image
 from tests.machine.conftest import APT, TABLES, Packages
 from tests.machine.virtual_machine import VirtualMachine
 from tests.packaging.debian_tree import relabelled
+from tests.waiting import wait_for
 
 UNITS = tuple(f"shoe-daemon@{table}.service" for table in TABLES)
 UNIT = UNITS[0]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers import Listener, wait_for
+from tests.brokers import Listener
 from tests.chaos import journal_checks
 from tests.machine.conftest import OUTSIDE_PORT
 from tests.machine.serial_table import (
@@ -31,6 +31,7 @@ from tests.machine.serial_table import (
 )
 from tests.machine.virtual_machine import VirtualMachine, resumed
 from tests.machine.volatile_disk import VolatileDisk
+from tests.waiting import wait_for
 
 TABLES = 4
 CUTS = int(os.environ.get("POWER_CUTS", "13"))

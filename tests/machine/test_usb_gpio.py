@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.brokers import wait_for
 from tests.machine.conftest import Packages
 from tests.machine.serial_table import CONFIG, SITE, TABLE, UNIT, events_after, next_event
 from tests.machine.usb_gpio import UsbGpioChip
 from tests.machine.virtual_machine import VirtualMachine, later_disk
+from tests.waiting import wait_for
 
 CHIP, SCANNER = "GPIO0001", "SCAN0002"
 DEVICE = "/dev/shoe/gpio-7"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.brokers import wait_for
 from tests.fakes.relay_board import RelayBoard
 from tests.machine.serial_table import CONFIG, SITE, TABLE, UNIT
 from tests.machine.virtual_machine import VirtualMachine
+from tests.waiting import wait_for
 
 SERIAL = "LAMP0001"
 DEVICE = f"/dev/serial/by-id/usb-QEMU_QEMU_USB_SERIAL_{SERIAL}-if00-port0"

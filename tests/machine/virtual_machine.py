@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from tests.brokers import free_port, wait_for
+from tests.brokers import free_port
 from tests.machine import image
+from tests.waiting import wait_for
 
 BOOT_TIMEOUT_S: Final = 400.0
 """Without hardware support a boot takes about a minute."""

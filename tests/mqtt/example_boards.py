@@ -26,10 +26,11 @@ from typing import Final, NamedTuple
 import pytest
 
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
-from tests.brokers import PATIENCE, free_port, wait_for
+from tests.brokers import free_port
 from tests.browser.chrome import Watched, browse, watch
 from tests.mqtt.make_examples import PAGE
 from tests.mqtt.sample_broker import SampleBroker
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = [
     "EXAMPLES",

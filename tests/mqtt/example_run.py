@@ -34,10 +34,11 @@ from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.service import Daemon, state
 from shoe_daemon.service.clock import Clock
 from shoe_daemon.table.times import from_microseconds, to_microseconds
-from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
+from tests.brokers import Listener, Message, Mosquitto
 from tests.commands.command_table import Supervisor
 from tests.journal.signing_keys import write_key
 from tests.service.daemon_process import Shoe
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["Played", "Said", "play"]
 

@@ -19,10 +19,11 @@ import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
-from tests.brokers import Listener, wait_for
+from tests.brokers import Listener
 from tests.mqtt.memory_journal import Journal
 from tests.mqtt.sample_broker import SampleBroker
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(120)]
 

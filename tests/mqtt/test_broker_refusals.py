@@ -21,8 +21,9 @@ from paho.mqtt.properties import Properties
 
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
-from tests.brokers import Listener, Mosquitto, Refusing, Relay, set_password, wait_for
+from tests.brokers import Listener, Mosquitto, Refusing, Relay, set_password
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, Stored, every_protocol, publishing
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

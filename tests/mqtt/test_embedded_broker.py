@@ -12,8 +12,9 @@ from contextlib import ExitStack
 import pytest
 
 from shoe_daemon.mqtt.broker import EmbeddedBroker
-from tests.brokers import PATIENCE, Listener, free_port
+from tests.brokers import Listener, free_port
 from tests.mqtt.memory_journal import Journal, publishing
+from tests.waiting import PATIENCE
 
 
 def test_it_takes_another_port_where_one_is_busy() -> None:

@@ -15,9 +15,10 @@ import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 
-from tests.brokers import Listener, wait_for
+from tests.brokers import Listener
 from tests.each_case import each_case
 from tests.mqtt.sample_broker import ACCOUNTS, SampleBroker
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -13,10 +13,11 @@ from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.documents import SIZE_LIMIT
 from shoe_daemon.mqtt.home_assistant import MAX_STATE, discovery_document
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
-from tests.brokers import Listener, Mosquitto, mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, mosquitto
 from tests.each_case import each_case
 from tests.service.conftest import Run, run
 from tests.service.daemon_process import configure
+from tests.waiting import wait_for
 
 __all__ = ["mosquitto", "run"]
 

@@ -11,8 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.mqtt.publisher import Publisher
-from tests.brokers import Listener, Message, Mosquitto, Relay, wait_for
+from tests.brokers import Listener, Message, Mosquitto, Relay
 from tests.mqtt.memory_journal import PATIENT, QUICK, ROOT, Journal, every_protocol, publishing
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -10,10 +10,11 @@ import pytest
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError, send_command
-from tests.brokers import free_port, wait_for
+from tests.brokers import free_port
 from tests.fakes.nats_node import PROGRAM, Node
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.test_several_brokers import lay_out, names, publish_one
+from tests.waiting import wait_for
 
 PIN = b'{"pin": "471100"}'
 

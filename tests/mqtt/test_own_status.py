@@ -18,8 +18,9 @@ from shoe_daemon.mqtt.own_status import OwnStatus
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import TableIdentity
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, every_protocol, publishing
+from tests.waiting import wait_for
 
 OURS = "start-1"
 

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from shoe_daemon.mqtt.connection import Connection, MessageReceived
 from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
-from tests.brokers import Listener, Mosquitto, Refusing, wait_for
+from tests.brokers import Listener, Mosquitto, Refusing
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, every_protocol, publishing
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

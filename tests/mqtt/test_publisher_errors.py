@@ -10,9 +10,10 @@ import structlog
 from shoe_daemon.mqtt import publication
 from shoe_daemon.mqtt.connection import Acknowledged, Connection, MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing
 from tests.volume import sample
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -10,8 +10,9 @@ import pytest
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import TableIdentity
-from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.mqtt.memory_journal import QUICK, Journal, Stored, publishing
+from tests.waiting import PATIENCE, wait_for
 
 SLACK = 15.0
 """Seconds that a busy machine may need besides; whatever hangs, hangs for longer."""

@@ -26,12 +26,13 @@ import pytest
 from shoe_daemon import __version__
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.mqtt.home_assistant import MAX_STATE
-from tests.brokers import PATIENCE, Listener, free_port, wait_for
+from tests.brokers import Listener, free_port
 from tests.mqtt.sample_broker import SampleBroker
 from tests.mqtt.test_home_assistant import examples, rendered
 from tests.packaging.debian_tree import cached_debian
 from tests.service.conftest import Run, run
 from tests.service.daemon_process import DaemonProcess, Shoe, cli
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["run"]
 

@@ -16,9 +16,10 @@ from shoe_daemon.mqtt.client import send_command
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
-from tests.brokers import Listener, Relay, wait_for
+from tests.brokers import Listener, Relay
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.sample_broker import OLDER_RIGHTS, SampleBroker
+from tests.waiting import wait_for
 
 PIN = b'{"pin": "471100"}'
 

@@ -20,7 +20,7 @@ import pytest
 
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.mqtt.schemas import load_examples
-from tests.brokers import Listener, wait_for
+from tests.brokers import Listener
 from tests.mqtt.example_boards import (
     EXAMPLES,
     PROJECT,
@@ -34,6 +34,7 @@ from tests.mqtt.example_boards import (
 from tests.mqtt.sample_broker import SampleBroker
 from tests.service.daemon_process import DaemonProcess, Shoe
 from tests.volume import sample, volume
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300)]
 

@@ -19,9 +19,10 @@ from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.mqtt.client import send_command
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings
-from tests.brokers import Listener, Mosquitto, Relay, wait_for
+from tests.brokers import Listener, Mosquitto, Relay
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, every_protocol, publishing
 from tests.mqtt.sample_broker import SYSTEMD, SampleBroker
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

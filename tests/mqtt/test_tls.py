@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt.settings import TlsSettings
-from tests.brokers import Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.mqtt.memory_journal import Journal, publishing
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -18,7 +18,7 @@ from shoe_daemon.mqtt.session import ReconnectDelay
 from shoe_daemon.mqtt.settings import MqttSettings, Timeouts, TlsSettings
 from shoe_daemon.mqtt.topics import TableIdentity, Topics, device, staff
 from shoe_daemon.threads import Wakeup
-from tests.brokers import PATIENCE
+from tests.waiting import PATIENCE
 
 
 def test_the_tree_of_topics() -> None:

@@ -31,13 +31,14 @@ from shoe_daemon.notify.config import load_notify
 from shoe_daemon.notify.decisions import FAILED, RecipientState
 from shoe_daemon.notify.senders import FAILURES
 from shoe_daemon.notify.service import Notifier, load_state
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.display.display_process import Browser, Display
 from tests.floor.table_messages import ModelFeeder, at
 from tests.mqtt.sample_broker import SampleBroker
 from tests.notify.test_notify import configure, publish, running, table
 from tests.notify.webhook_server import WebhookServer
 from tests.volume import sample
+from tests.waiting import wait_for
 
 __all__ = ["table"]
 

@@ -17,7 +17,7 @@ from shoe_daemon.mqtt.documents import ActiveAlerts, Status, encode_message
 from shoe_daemon.notify.config import load_notify
 from shoe_daemon.notify.service import topic_filters
 from shoe_daemon.settings.loader import has_section
-from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.commands.command_table import open_pit
 from tests.commands.test_hold_from import misdeal
 from tests.each_case import each_case
@@ -25,6 +25,7 @@ from tests.mqtt.sample_broker import SYSTEMD
 from tests.notify.open_alerts import open_alert
 from tests.notify.webhook_server import WebhookServer
 from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = "shoe/v1/casino/table-7"
 

@@ -21,7 +21,7 @@ from typing import Final, Self
 
 import pytest
 
-from tests.brokers import PATIENCE, wait_for
+from tests.waiting import PATIENCE, wait_for
 
 _BUILD: Final = Path(__file__).resolve().parents[2] / "build/packaging"
 _CONTENT: Final = (

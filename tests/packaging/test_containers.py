@@ -16,8 +16,8 @@ import pytest
 
 from shoe_daemon.config.table import load_config
 from shoe_daemon.display.config import load_display
-from tests.brokers import wait_for
 from tests.packaging.conftest import ROOT
+from tests.waiting import wait_for
 from tools.build_deb import WORK, locked_wheels
 
 FOLDER = ROOT / "packaging/container"

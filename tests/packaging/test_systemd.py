@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.forward.database import schema
-from tests.brokers import wait_for
 from tests.fakes.postgres import PASSWORD, Server, find_programs, temporary_server
 from tests.packaging.conftest import ROOT
 from tests.packaging.debian_tree import BootedDebian
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 

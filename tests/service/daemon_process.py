@@ -22,8 +22,8 @@ from drivers.simulators.lines import PtyLine
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
-from tests.brokers import PATIENCE, wait_for
 from tests.service.forked import ForkedProgram
+from tests.waiting import PATIENCE, wait_for
 
 SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
 QUICK = (

@@ -28,12 +28,13 @@ from shoe_daemon.mqtt.certificates import certificate_alerts, not_after
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
 from shoe_daemon.service.parts.certificates import CertificateWatch
-from tests.brokers import Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.chaos import journal_checks
 from tests.journal.signing_keys import write_key
 from tests.mqtt.sample_broker import SampleBroker
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, Shoe, configure
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -9,9 +9,10 @@ import pytest
 
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.observations import Command
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.service.conftest import Run
 from tests.service.daemon_process import Shoe, cli, configure
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -11,7 +11,7 @@ from shoe_daemon.config.sections import Config, JournalSettings, ReaderSettings
 from shoe_daemon.config.table import set_up
 from shoe_daemon.service import Daemon
 from shoe_daemon.table import Event
-from tests.brokers import PATIENCE, wait_for
+from tests.waiting import PATIENCE, wait_for
 
 DEALT = scenario(Settings(rounds=3, seed=1))
 

@@ -14,10 +14,11 @@ import pytest
 
 from drivers.simulators.angel_eye import Mode, Settings, scenario
 from shoe_daemon.journal import JournalReader
-from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, DaemonProcess, configure, simulated_shoe
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.mosquitto
 

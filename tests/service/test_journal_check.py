@@ -14,10 +14,11 @@ from shoe_daemon.service.core import Core
 from shoe_daemon.service.parts import journal_check
 from shoe_daemon.service.parts.journal_check import CURSOR, JournalCheck
 from shoe_daemon.table import Command
-from tests.brokers import Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.service.conftest import Run
 from tests.service.daemon_process import Shoe, configure
 from tests.service.test_rollback import Floor
+from tests.waiting import wait_for
 
 AT_ONCE = "import shoe_daemon.service.parts.journal_check as check\ncheck._FIRST_S = 0\n"
 

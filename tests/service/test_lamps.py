@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from shoe_daemon.game.coup import Outcome
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.fakes.relay_board import RelayBoard
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, DaemonProcess, Shoe, cli, configure
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -15,10 +15,11 @@ from shoe_daemon.service.metrics import Figures, TableMetrics, health_json
 from shoe_daemon.service.prometheus import table_text
 from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table.observations import Observation, Result
-from tests.brokers import Mosquitto, wait_for
+from tests.brokers import Mosquitto
 from tests.service.conftest import Run
 from tests.service.daemon_process import Shoe, configure
 from tests.service.test_processing_core import Bench
+from tests.waiting import wait_for
 
 SOON = "import shoe_daemon.service.metrics as metrics\nmetrics._INTERVAL_S = 0.05\n"
 NATURAL = ("P1:9S", "B1:2H", "P2:KD", "B2:3C")

@@ -12,11 +12,12 @@ import pytest
 
 from drivers.simulators.angel_eye import Mode, Settings, scenario
 from shoe_daemon.game.coup import Outcome
-from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, configure, simulated_shoe
 from tests.service.example_drivers import installed
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table import Event, RoundFinished, decode_event
-from tests.brokers import PATIENCE, wait_for
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, configure
+from tests.waiting import PATIENCE, wait_for
 
 
 def events(daemon: DaemonProcess) -> list[Event]:

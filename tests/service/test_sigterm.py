@@ -24,10 +24,11 @@ from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.observations import CardDrawn
-from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, configure
+from tests.waiting import PATIENCE, wait_for
 
 SECONDS = 15.0
 """So long systemd waits."""

@@ -19,10 +19,11 @@ from drivers.camera.driver import CameraDriver
 from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, DaemonProcess, Shoe, configure
 from tests.service.example_drivers import installed
+from tests.waiting import wait_for
 
 
 def is_fed(daemon: DaemonProcess, times: int = 2) -> None:

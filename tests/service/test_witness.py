@@ -16,11 +16,12 @@ import pytest
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.clips import ClipRecord, clip_records
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto
 from tests.camera.fake_cameras import NetworkCamera, Visit
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, DaemonProcess, Shoe, cli, configure
 from tests.volume import volume
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.mosquitto
 

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from drivers import ClipWriter, Image, Picture, encode_picture
 from shoe_daemon.witness import thread
 from shoe_daemon.witness.span import Cause
-from tests.brokers import PATIENCE
 from tests.volume import sample
+from tests.waiting import PATIENCE
 from tests.witness.scripted_camera import (
     CLOSED,
     HEIGHT,

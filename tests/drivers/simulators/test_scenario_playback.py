@@ -46,7 +46,7 @@ from shoe_daemon.table.observations import (
 )
 from tests.brokers import Listener as BrokerListener
 from tests.brokers import Mosquitto, free_port, mosquitto
-from tests.drivers.wait_until import PATIENCE, until
+from tests.waiting import PATIENCE, wait_for
 
 __all__ = ["mosquitto"]
 
@@ -135,7 +135,7 @@ def test_a_reader_hears_all_that_is_played(line: Line) -> None:
         assert listener.hear(len(said)) == said
         show.join()
         counts = listener.reader.counts
-        until(lambda: counts.repeats == 2 * counts.frames, "the repeats of the last report")
+        wait_for(lambda: counts.repeats == 2 * counts.frames, "the repeats of the last report")
         assert counts.noise == 0
 
 
@@ -183,7 +183,7 @@ def test_a_slow_listener_holds_the_player_up_and_misses_nothing(line: Line) -> N
     settings = Settings(shoes=3, seed=6)  # more than a terminal holds for its reader
     said = said_by(scenario(settings))
     with Listener(line, room=1) as listener, Show(line, settings):
-        until(lambda: listener.reader.blocked_since)
+        wait_for(lambda: listener.reader.blocked_since)
         assert listener.hear(len(said)) == said
 
 
@@ -272,12 +272,12 @@ class TestTcp:
     def test_every_client_hears_it(self) -> None:
         line = TcpLine("127.0.0.1", 0)
         transports = [open_transport(line.address, AngelEyeII.line) for _ in range(3)]
-        until(line.is_open)
+        wait_for(line.is_open)
         line.send(b"\x05", threading.Event())
         for transport in transports:
             assert transport.read() == b"\x05"
             transport.close()
-        until(lambda: not line.is_open())
+        wait_for(lambda: not line.is_open())
         line.close()
 
 
@@ -301,10 +301,10 @@ class TestBroker:
             line.plug()
             assert line.is_ready()
             line.send(b"4\n", stopping)
-            until(lambda: len(studio.messages) >= 3, "the messages")
+            wait_for(lambda: len(studio.messages) >= 3, "the messages")
             assert [each.payload for each in studio.messages] == [b"1", b"2", b"4"]
             mosquitto.kill()
-            until(lambda: not line.is_open(), "the end of the connection")
+            wait_for(lambda: not line.is_open(), "the end of the connection")
             line.send(b"5\n", stopping)
         line.close()
 
