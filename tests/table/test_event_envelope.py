@@ -73,11 +73,13 @@ def test_what_happened_then_what_is_wrong_then_who_draws_then_the_result(
 def test_in_any_weather_a_result_comes_after_all_that_it_rests_on(seed: int) -> None:
     table = Table()
     for observation in RandomObservations(seed).generate(1000):
+        # An undo publishes the differences: in a round that is over, nobody draws.
+        undone = isinstance(observation, seen.Command) and observation.name == "undo"
         for part in rounds_of(table.apply(observation)):
             if "round_finished" in part:
                 rest = part[part.index("round_finished") + 1 :]
                 assert not set(rest) & {"card_dealt", "card_disclosed", "draw_due"}, part
-            if "card_dealt" in part:
+            if "card_dealt" in part and not undone:
                 last = len(part) - 1 - part[::-1].index("card_dealt")
                 assert "draw_due" in part[last:], part
 
