@@ -179,7 +179,7 @@ class Mosquitto:
         self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it as a power cut would; does nothing to one that is not running."""
+        """End it as a power cut would, if it is running."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

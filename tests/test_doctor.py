@@ -1,4 +1,4 @@
-"""`doctor` finds faults, changes nothing, and lists what a table cannot detect."""
+"""`doctor` finds faults, only reads, and lists what a table cannot detect."""
 
 from __future__ import annotations
 

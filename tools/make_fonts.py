@@ -152,7 +152,7 @@ def _signs() -> str:
 
 
 def _language(language: Language) -> str:
-    """Subset a language's own characters; nothing if Latin covers the language."""
+    """Subset a language's own characters; empty if Latin covers the language."""
     if language.code not in SCRIPTS:
         return ""
     rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"

@@ -29,10 +29,10 @@ from shoe_daemon.report.period import (
     first_event_at,
     parse_period,
 )
-from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.shift import fold_table_events, report_on_shift
 from shoe_daemon.report.shift_page import Pit, shift_page, shift_problem_page, style_of
 from shoe_daemon.report.shift_text import shift_csv
+from shoe_daemon.report.translation import ENGLISH, Translation
 from shoe_daemon.table import from_microseconds
 
 DEFAULT_S: Final = 8 * 3600
@@ -80,7 +80,7 @@ async def shift_report(
     zone = zone or computers_time_zone()
     given = request.query_params
     kind = given.get("format", "")
-    say = ENGLISH if kind in _FORMATS else _phrases(chosen)
+    translate = ENGLISH if kind in _FORMATS else _translation(chosen)
     earlier = from_microseconds((time.time_ns() // 10**9 - DEFAULT_S) * 1_000_000)
     times = given.get("from") or earlier, given.get("to") or None
     wanted = tuple(given.get("table", "").split())
@@ -91,7 +91,7 @@ async def shift_report(
     def problem(status: int, text: str) -> Response:
         if kind in _FORMATS:
             return PlainTextResponse(f"{text}\n", status, headers=_NOT_KEPT)
-        return _page(shift_problem_page(text, say, pit), status)
+        return _page(shift_problem_page(text, translate, pit), status)
 
     if log is None:
         return problem(404, chosen.words["log_disabled"])
@@ -99,14 +99,14 @@ async def shift_report(
         period = parse_period(*times, zone, ("from", "to"))
         if period.end - period.start > MAX_DAYS * _DAY_US:
             text = "At most {n} days; `shoe-daemon report shift` has no such limit."
-            return problem(400, say(text, n=MAX_DAYS))
-        report = await asyncio.to_thread(read_shift_from_log, log, period, wanted, say)
+            return problem(400, translate(text, n=MAX_DAYS))
+        report = await asyncio.to_thread(read_shift_from_log, log, period, wanted, translate)
     except UserError as error:
         return problem(400, str(error))
     except UnreadableError:
         return problem(503, chosen.words["log_failed_not_readable"])
     if kind not in _FORMATS:
-        return _page(shift_page(report, zone, say, pit))
+        return _page(shift_page(report, zone, translate, pit))
     name = f"shift-{report.start[:10]}.{kind}"
     headers = {**_NOT_KEPT, "Content-Disposition": f'attachment; filename="{name}"'}
     content: Any = shift_csv(report)
@@ -115,10 +115,10 @@ async def shift_report(
     return Response(content, 200, headers, _FORMATS[kind])
 
 
-def _phrases(chosen: Language) -> Phrases:
+def _translation(chosen: Language) -> Translation:
     if chosen.code == BASE:
         return ENGLISH
-    return Phrases(chosen.lang, chosen.words, {**chosen.sentences, **chosen.report})
+    return Translation(chosen.lang, chosen.words, {**chosen.sentences, **chosen.report})
 
 
 def _page(page: str, status: int = 200) -> Response:
@@ -132,7 +132,7 @@ def _page(page: str, status: int = 200) -> Response:
 
 
 def read_shift_from_log(
-    log: Log, period: Period, wanted: Sequence[str] = (), say: Phrases = ENGLISH
+    log: Log, period: Period, wanted: Sequence[str] = (), translate: Translation = ENGLISH
 ) -> ShiftReport:
     """
     Report on a shift from the log, on the wanted tables (``table`` or ``site.table``) or on all;
@@ -152,14 +152,15 @@ def read_shift_from_log(
             events = _TableLog(connection, journal, period)
             if missing := events.missing(head):
                 text = "{n} events of {table} that the log lacks"
-                gaps.append(say(text, n=f"{missing:,}", table=f"{site}/{table}"))
+                gaps.append(translate(text, n=f"{missing:,}", table=f"{site}/{table}"))
             if earlier := _in_earlier_journals(connection, journal, (site, table), period):
                 text = "{n} events of {table} in a journal before its newest"
-                gaps.append(say(text, n=f"{earlier:,}", table=f"{site}/{table}"))
+                gaps.append(translate(text, n=f"{earlier:,}", table=f"{site}/{table}"))
             shift = TableEvents(site, table, stored_events(events.rows), events.silences())
             tables.append(fold_table_events(shift, period))
         if unknown := [each for each in wanted if each not in known]:
-            raise UserError(f"table {unknown[0]}: the log has no such table")
+            text = "table {table}: the log has no such table"
+            raise UserError(translate(text, table=unknown[0]))
         return report_on_shift(tables, period, source="log", not_included=gaps)
 
 

@@ -188,7 +188,7 @@ class BrokerProbe:
 
     def publish(self, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> str | None:
         """
-        Publish; return the reason of a refusal, or None. MQTT 3.1.1 has no refusals. An empty
+        Publish; return the reason of a refusal, or None, as always with MQTT 3.1.1. An empty
         retained message clears its topic.
 
         Raises:

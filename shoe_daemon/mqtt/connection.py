@@ -114,12 +114,12 @@ class ConnectionLost(Exception):  # noqa: N818 - every connection ends so
 
     @property
     def taken_over(self) -> bool:
-        """Whether another client has connected with the same id."""
+        """True if another client has connected with the same id."""
         return self.code == _SESSION_TAKEN_OVER
 
 
 class Acknowledged(NamedTuple):
-    """The broker's answer to a publish; reason codes from `REFUSED` on are refusals."""
+    """The broker's answer to a publish; reason codes at `REFUSED` and above are refusals."""
 
     mid: int
     reason: int
@@ -384,7 +384,7 @@ class Connection:
         self._client.disconnect()
 
     def close(self) -> None:
-        """Close the socket without DISCONNECT; does nothing if it is closed."""
+        """Close the socket without DISCONNECT, if it is open."""
         sock = self._client.socket()
         if sock is not None:
             self._client.on_disconnect = None

@@ -446,7 +446,7 @@ class Publication:
                 self._send_all(now)
 
     def _is_all_sent(self, now: float) -> bool:
-        """Return whether there is nothing left for which a stop waits."""
+        """Return whether all that a stop waits for is done."""
         outbox = self._state.outbox
         return outbox.is_drained or (outbox.skip_events and outbox.documents_sent(now))
 

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from shoe_daemon.game import RANKS, SUIT_SIGNS, SUITS, Outcome, card_text
 from shoe_daemon.report import wording
 from shoe_daemon.report.odds import Expectation
-from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.shoe import ShoeReport
+from shoe_daemon.report.translation import ENGLISH, Translation
 
 _LETTERS: Final = {Outcome.BANKER: "B", Outcome.PLAYER: "P", Outcome.TIE: "T", None: "?"}
 _FULL: Final = 0.6
@@ -54,7 +54,7 @@ def render(
     where: str,
     lines: tuple[str, str],
     *,
-    say: Phrases = ENGLISH,
+    translate: Translation = ENGLISH,
     **values: object,
 ) -> str:
     """Fill a page: its name, its place, two lines below that, language, values of its body."""
@@ -67,9 +67,9 @@ def render(
             where=where,
             title=lines[0],
             rules=lines[1],
-            say=say,
-            staff=say(wording.FOR_STAFF),
-            page_of=Markup(say("Page {page} of {pages}", **counters)),  # noqa: S704 - our words
+            translate=translate,
+            staff=translate(wording.FOR_STAFF),
+            page_of=Markup(translate("Page {page} of {pages}", **counters)),  # noqa: S704 - our words
             # Without characters that could end a string in a style sheet.
             footer=_NOT_IN_CSS.sub("·", f"{name}, {where}"),
             **values,

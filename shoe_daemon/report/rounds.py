@@ -396,7 +396,7 @@ def _result(data: RoundFinished | None) -> str | None:
 
 class Shoe:
     """
-    What happened in one shoe.
+    The rounds, changes and irregularities of one shoe.
 
     Attributes:
         started: Its first event; None if the shoe began before the events.

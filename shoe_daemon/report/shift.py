@@ -402,7 +402,7 @@ def _reader_state(data: events.ReaderStatus) -> str:
 def _with_silences(
     start: int, end: int, state: str, silences: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, str]]:
-    """Divide a time at the silences; in a silence nothing is known."""
+    """Divide a time at the silences, in which the state is unknown."""
     for first, last in silences:
         if last <= start or first >= end:
             continue

@@ -14,8 +14,8 @@ from shoe_daemon.report.figures import (
     TableShift,
 )
 from shoe_daemon.report.page import Keys, render
-from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.shift_wording import ShiftWording, limits
+from shoe_daemon.report.translation import ENGLISH, Translation
 from shoe_daemon.table import to_microseconds
 
 _CHART_WIDTH: Final = 720
@@ -64,20 +64,23 @@ class Pit(NamedTuple):
 
 
 def shift_page(
-    report: ShiftReport, zone: tzinfo, say: Phrases = ENGLISH, pit: Pit | None = None
+    report: ShiftReport, zone: tzinfo, translate: Translation = ENGLISH, pit: Pit | None = None
 ) -> str:
     """Render a report as one HTML page; a page of the pit has the times of the report."""
-    shift = ShiftWording(report, zone, say)
+    shift = ShiftWording(report, zone, translate)
     if pit is not None:
         pit = pit._replace(start=shift.local(report.start), end=shift.local(report.end))
     listed, more = shift.listed()
     most = max(report.all.kinds.values(), default=0)
     return render(
         "shift.html",
-        say("Shift"),
+        translate("Shift"),
         shift.where(),
-        (shift.title(), say("report by {program}", program=f"shoe-daemon {report.reported_by}")),
-        say=say,
+        (
+            shift.title(),
+            translate("report by {program}", program=f"shoe-daemon {report.reported_by}"),
+        ),
+        translate=translate,
         report=report,
         problem=None,
         shift=shift,
@@ -99,9 +102,17 @@ def shift_page(
     )
 
 
-def shift_problem_page(problem: str, say: Phrases, pit: Pit) -> str:
-    """Render the page of the pit where there is no report: the problem, and the form."""
-    return render("shift.html", say("Shift"), "", ("", ""), say=say, problem=problem, pit=pit)
+def shift_problem_page(problem: str, translate: Translation, pit: Pit) -> str:
+    """Render the problem and the form, in place of a report in the pit."""
+    return render(
+        "shift.html",
+        translate("Shift"),
+        "",
+        ("", ""),
+        translate=translate,
+        problem=problem,
+        pit=pit,
+    )
 
 
 def style_of(page: str) -> str:
@@ -110,7 +121,7 @@ def style_of(page: str) -> str:
 
 
 def _keys(shift: ShiftWording) -> Keys:
-    figures, say = shift.report.all, shift.say
+    figures, translate = shift.report.all, shift.translate
     pairs = [
         ("rounds", f"{figures.rounds.begun:,}"),
         ("rounds an hour in play", wording.number(figures.rounds_per_hour)),
@@ -121,7 +132,7 @@ def _keys(shift: ShiftWording) -> Keys:
         ("slowest decision", shift.span(figures.longest_decision)),
         *_command_keys(shift.report.commands),
     ]
-    return [(say(name), value, "") for name, value in pairs]
+    return [(translate(name), value, "") for name, value in pairs]
 
 
 def _command_keys(counts: CommandCounts | None) -> list[tuple[str, str]]:
@@ -135,7 +146,7 @@ def _command_keys(counts: CommandCounts | None) -> list[tuple[str, str]]:
 
 
 class _Bar(NamedTuple):
-    """The rounds of an hour; `label` is None where there is no room for it."""
+    """The rounds of an hour; `label` is None where it does not fit."""
 
     x: str
     y: str
@@ -170,7 +181,7 @@ def _chart(shift: ShiftWording) -> dict[str, object]:
                 value=f"{each.rounds:,}",
             )
         )
-    label = shift.say("rounds by hour, {most} at most", most=most)
+    label = shift.translate("rounds by hour, {most} at most", most=most)
     return {"height": base + 24, "base": base, "labels": base + 19, "label": label, "bars": bars}
 
 
@@ -206,7 +217,9 @@ def _odds_row(shift: ShiftWording, each: ShiftExpectation, reach: float) -> dict
         "low": low,
         "high": high,
         "odds": wording.percentage(each),
-        "label": shift.say("{share} %, odds {odds} %", share=share, odds=wording.percentage(each)),
+        "label": shift.translate(
+            "{share} %, odds {odds} %", share=share, odds=wording.percentage(each)
+        ),
         "odd": "odd" if each.chance < _UNUSUAL else "",
         "x_low": place(each.low),
         "x_high": place(each.high),
@@ -223,7 +236,7 @@ def _tables(shift: ShiftWording) -> list[_Row]:
         for each in report.tables
     ]
     if len(rows) > 1:
-        rows.append(("all", shift.say("all"), shift.figure_cells(report.all)))
+        rows.append(("all", shift.translate("all"), shift.figure_cells(report.all)))
     return rows
 
 

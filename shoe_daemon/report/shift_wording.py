@@ -22,7 +22,7 @@ from shoe_daemon.report.figures import (
     ShiftReport,
     TableShift,
 )
-from shoe_daemon.report.phrases import ENGLISH, Phrases
+from shoe_daemon.report.translation import ENGLISH, Translation
 from shoe_daemon.table import to_microseconds
 
 MAX_LISTED: Final = 200
@@ -63,14 +63,14 @@ def limits(each: ShiftExpectation) -> tuple[str, str, str]:
 
 class ShiftWording:
     """
-    What a report on a shift says.
+    The texts of a report on a shift.
 
-    A display has no commands and no proofs, so what is said of those is always English.
+    Texts on commands and proofs, which a display does not have, are always in English.
 
     Args:
         report: The report.
         zone: The time zone of all times.
-        say: The language.
+        translate: The language.
     """
 
     SIGNERS: Final = ("Shift manager", "Supervisor", "Auditor")
@@ -126,8 +126,10 @@ class ShiftWording:
         "commands", "refused", "wrong PIN", "taken back", "decided", "half in", "slowest",
     )  # fmt: skip
 
-    def __init__(self, report: ShiftReport, zone: tzinfo, say: Phrases = ENGLISH) -> None:
-        self.report, self.zone, self.say = report, zone, say
+    def __init__(
+        self, report: ShiftReport, zone: tzinfo, translate: Translation = ENGLISH
+    ) -> None:
+        self.report, self.zone, self.translate = report, zone, translate
         self.seconds = (to_microseconds(report.end) - to_microseconds(report.start)) / 1_000_000
         several = len({each.site for each in report.tables}) > 1
         self.names = {
@@ -137,7 +139,9 @@ class ShiftWording:
 
     def _name(self, each: TableShift, *, with_site: bool) -> str:
         name = f"{each.site}/{each.table}" if with_site else each.table
-        return self.say("{table} (simulated)", table=name) if each.simulated is True else name
+        return (
+            self.translate("{table} (simulated)", table=name) if each.simulated is True else name
+        )
 
     def local(self, at: str) -> str:
         """Return a time in the zone, in the form of a timestamp without the zone."""
@@ -155,13 +159,13 @@ class ShiftWording:
 
     def span(self, seconds: float | None) -> str:
         """Format a duration; a dash for None."""
-        return wording.span(seconds, self.say)
+        return wording.span(seconds, self.translate)
 
     def title(self) -> str:
         """Format when the shift was."""
         start, end = self.local(self.report.start), self.local(self.report.end)
-        first, last = (wording.day(each, self.say) for each in (start, end))
-        return self.say(
+        first, last = (wording.day(each, self.translate) for each in (start, end))
+        return self.translate(
             "{start} to {end} ({lasted}), time zone {zone}",
             start=self._moment(first, start),
             end=wording.time(end) if first == last else self._moment(last, end),
@@ -170,7 +174,7 @@ class ShiftWording:
         )
 
     def _moment(self, day: str, at: str) -> str:
-        return self.say(", ").join([day, wording.time(at)])
+        return self.translate(", ").join([day, wording.time(at)])
 
     def where(self) -> str:
         """Format sites and tables."""
@@ -178,68 +182,70 @@ class ShiftWording:
         sites = ", ".join(dict.fromkeys(each.site for each in tables))
         if len(tables) == 1:
             return f"{sites} / {tables[0].table}"
-        return self.say(", ").join([sites, wording.plural(len(tables), "table", self.say)])
+        return self.translate(", ").join(
+            [sites, wording.plural(len(tables), "table", self.translate)]
+        )
 
     def counted(self, name: str) -> str:
         """Return the name of a counted event."""
-        return self.say.word(name, wording.COUNTED[name])
+        return self.translate.word(name, wording.COUNTED[name])
 
     def availability(self, each: Availability) -> str:
         """Format the share of the time with a working reader, ``97.1 %``; a range if unknown."""
         least, most = percent(each.least), percent(each.most)
-        if each.most == 1 and not each.least:
-            return self.say("not known")
+        if (least, most) == ("0.0", "100.0"):
+            return self.translate("not known")
         return f"{least} %" if least == most else f"{self.to(least, most)} %"
 
     def to(self, low: str, high: str) -> str:
         """Format a range."""
-        return self.say("{low} to {high}", low=low, high=high)
+        return self.translate("{low} to {high}", low=low, high=high)
 
     def overview(self) -> list[tuple[str, str]]:
         """Format the sums as rows of name and sentence."""
-        say, figures, readers = self.say, self.report.all, self.report.availability
-        found = say(
+        translate, figures, readers = self.translate, self.report.all, self.report.availability
+        found = translate(
             "{irregularities} raised, {open} open at the end of the shift",
-            irregularities=wording.plural(figures.irregularities, "irregularity", say),
+            irregularities=wording.plural(figures.irregularities, "irregularity", translate),
             open=f"{figures.still_open:,}",
         )
-        pace = say("less than ten minutes of play")
+        pace = translate("less than ten minutes of play")
         if figures.rounds_per_hour is not None:
-            pace = say(
+            pace = translate(
                 "{rounds} rounds and {cards} cards an hour at a table in play, in {hours} hours of"
                 " play",
                 rounds=wording.number(figures.rounds_per_hour),
                 cards=wording.number(figures.cards_per_hour),
                 hours=hours(figures),
             )
-        cards = say(
+        cards = translate(
             "{cards} left the shoe, {unread} of them with a face not known",
             cards=f"{figures.cards:,}",
             unread=f"{figures.unread:,}",
         )
-        held = say.counted(
+        held = translate.counted(
             figures.held,
             "{count} result waited for a person before publication",
             "{count} results waited for a person before publication",
         )
-        worked = say(
+        worked = translate(
             "worked {share} of the time; {starts} of the daemon",
             share=self.availability(readers),
-            starts=wording.plural(readers.starts, "start", say),
+            starts=wording.plural(readers.starts, "start", translate),
         )
         rows = [
-            ("Rounds", wording.how_rounds_ended(figures.rounds, "ended", say)),
+            ("Rounds", wording.how_rounds_ended(figures.rounds, "ended", translate)),
             ("Held", held),
             ("Pace", pace),
             ("Cards", cards),
-            ("Alerts", say("; ").join(filter(None, [found, self._decisions()]))),
+            ("Alerts", translate("; ").join(filter(None, [found, self._decisions()]))),
             *_commands(self.report.commands),
             ("Readers", worked),
         ]
         if self.report.source == "log":
-            rows.append(("Source", say(self.LOG)))
+            rows.append(("Source", translate(self.LOG)))
         rows += [("Left out", text) for text in self.report.not_included]
-        return [(say(name), text) for name, text in rows]
+        return [(translate(name), text) for name, text in rows]
 
     def _decisions(self) -> str:
         """Format the times to decide, with the longest by name."""
@@ -247,17 +253,17 @@ class ShiftWording:
         if slowest is None or slowest.incident.by is None:
             return ""
         place, _ = self.incident_place(slowest)
-        return self.say(
+        return self.translate(
             "{decisions}: {what}, {place}, by {name}",
-            decisions=wording.decisions(self.report.all, self.say),
-            what=wording.kind(slowest.incident.kind, self.say),
+            decisions=wording.decisions(self.report.all, self.translate),
+            what=wording.kind(slowest.incident.kind, self.translate),
             place=place,
-            name=wording.person(slowest.incident.by, self.say),
+            name=wording.person(slowest.incident.by, self.translate),
         )
 
     def person_name(self, each: PersonShift) -> str:
         """Format the name of an operator."""
-        return self.say("not named") if each.operator is None else each.operator
+        return self.translate("not named") if each.operator is None else each.operator
 
     def person_cells(self, each: PersonShift) -> list[str]:
         """Format the figures of a person, as in `PERSON_HEADS`."""
@@ -301,12 +307,12 @@ class ShiftWording:
         return rows, self._others(len(self.report.reversals) - MAX_LISTED_ACTIONS)
 
     def _others(self, count: int) -> str:
-        return self.say(_MORE, n=f"{count:,}") if count > 0 else ""
+        return self.translate(_MORE, n=f"{count:,}") if count > 0 else ""
 
     def odds_sentence(self) -> str:
-        """Say in one or two sentences whether the outcomes are what the odds give."""
+        """Compare the outcomes with the odds in one or two sentences."""
         if not self.report.expectations:
-            return self.say("No round was counted, so there is nothing to compare.")
+            return self.translate("No round was counted, so there is nothing to compare.")
         odd = [each for each in self.report.expectations if each.chance < _ORDINARY]
         if not odd:
             return self._compared(
@@ -323,22 +329,22 @@ class ShiftWording:
         )
 
     def _compared(self, text: str, each: ShiftExpectation) -> str:
-        return self.say(
+        return self.translate(
             text,
             name=self.counted(each.name),
             found=f"{each.found:,}",
-            rounds=wording.plural(each.rounds, "round", self.say),
+            rounds=wording.plural(each.rounds, "round", self.translate),
             expected=f"{each.expected:,.1f}",
             words=self.chance(each),
         )
 
     def chance(self, each: ShiftExpectation) -> str:
-        """Say how unusual a count is: ``rare, 1 shift in 240``."""
+        """Describe how unusual a count is: ``rare, 1 shift in 240``."""
         word, in_shifts, number = each.words.partition(", 1 shift in ")
         if not in_shifts:
-            return self.say(word)
-        return self.say(
-            "{word}, 1 shift in {number}", word=self.say(word), number=self.say(number)
+            return self.translate(word)
+        return self.translate(
+            "{word}, 1 shift in {number}", word=self.translate(word), number=self.translate(number)
         )
 
     def figure_cells(self, figures: Figures) -> list[str]:
@@ -357,7 +363,7 @@ class ShiftWording:
 
     def dealer(self, each: DealerShift | ShiftIncident) -> str:
         """Format the name of a dealer."""
-        return self.say("nobody signed on") if each.dealer is None else each.dealer
+        return self.translate("nobody signed on") if each.dealer is None else each.dealer
 
     def kinds(self) -> list[tuple[str, int, int, str, str]]:
         """Return irregularities by kind: name, severity, count, and those by table and dealer."""
@@ -367,7 +373,7 @@ class ShiftWording:
             tables = _counted([self.names[each.site, each.table] for each in mine])
             dealers = _counted(list(map(self.dealer, mine))) if self.report.dealers else ""
             severity = max(each.incident.severity for each in mine)
-            rows.append((wording.kind(kind, self.say), severity, count, tables, dealers))
+            rows.append((wording.kind(kind, self.translate), severity, count, tables, dealers))
         return rows
 
     def listed(self) -> tuple[list[ShiftIncident], str]:
@@ -381,15 +387,15 @@ class ShiftWording:
         left = len(self.report.incidents) - len(shown)
         if left and len(shown) == len(weighty):
             text = "{n} more, of severity 1 or 2 and closed: the JSON has all of them."
-            return shown, self.say(text, n=f"{left:,}")
+            return shown, self.translate(text, n=f"{left:,}")
         return shown, self._others(left)
 
     def incident_place(self, each: ShiftIncident) -> tuple[str, str]:
         """Format table and shoe of an irregularity, and its dealer; empty where none signs on."""
         parts = [self.names[each.site, each.table]]
         if each.shoe is not None:
-            parts.append(self.say("shoe {n}", n=each.shoe))
-        return self.say(", ").join(parts), self.dealer(each) if self.report.dealers else ""
+            parts.append(self.translate("shoe {n}", n=each.shoe))
+        return self.translate(", ").join(parts), self.dealer(each) if self.report.dealers else ""
 
     def outages(self, table: TableShift) -> str:
         """Format the longest times without a working reader."""
@@ -397,11 +403,11 @@ class ShiftWording:
         longest = sorted(found, key=lambda each: -each.seconds)[:MAX_OUTAGES]
         shown = [self._outage(each) for each in found if each in longest]
         if more := len(found) - len(shown):
-            shown.append(self.say("and {n} shorter", n=more))
-        return self.say("; ").join(shown) or self.say("none")
+            shown.append(self.translate("and {n} shorter", n=more))
+        return self.translate("; ").join(shown) or self.translate("none")
 
     def _outage(self, each: Outage) -> str:
-        return f"{self.clock(each.at)} {self.say(each.cause)} ({self.span(each.seconds)})"
+        return f"{self.clock(each.at)} {self.translate(each.cause)} ({self.span(each.seconds)})"
 
 
 def _commands(counts: CommandCounts | None) -> Iterator[tuple[str, str]]:

@@ -10,9 +10,9 @@ from shoe_daemon.event_text import aborted_text, hand_notes, kind_text
 from shoe_daemon.game import Kind, Outcome, card_text
 from shoe_daemon.report.figures import Figures
 from shoe_daemon.report.odds import Expectation
-from shoe_daemon.report.phrases import ENGLISH, Phrases
 from shoe_daemon.report.rounds import Change, Incident, Person, RoundCounts, RoundLine
 from shoe_daemon.report.shoe import Composition, Proof, ProofSignature, ShoeReport, Tempo
+from shoe_daemon.report.translation import ENGLISH, Translation
 from shoe_daemon.table import HandResult, to_microseconds
 
 SIGNERS: Final = ("Dealer", "Supervisor", "Auditor")
@@ -85,27 +85,29 @@ def time(at: str) -> str:
     return at[11:19]
 
 
-def day(at: str, say: Phrases = ENGLISH) -> str:
+def day(at: str, translate: Translation = ENGLISH) -> str:
     """Format the date of a timestamp: ``21 November 2026``."""
     moment = datetime.fromisoformat(at)
     day, number, year = moment.day, moment.month, moment.year
-    return say("{day} {month} {year}", day=day, month=f"{moment:%B}", number=number, year=year)
+    return translate(
+        "{day} {month} {year}", day=day, month=f"{moment:%B}", number=number, year=year
+    )
 
 
-def span(seconds: float | None, say: Phrases = ENGLISH) -> str:
+def span(seconds: float | None, translate: Translation = ENGLISH) -> str:
     """Format a duration: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``; a dash for None."""
     if seconds is None:
         return NONE
     if seconds < 10:  # noqa: PLR2004 - tenths matter below ten seconds
-        return say("{s} s", s=f"{seconds:.1f}".removesuffix(".0"))
+        return translate("{s} s", s=f"{seconds:.1f}".removesuffix(".0"))
     whole = round(seconds)
     if whole < _MINUTE:
-        return say("{s} s", s=whole)
+        return translate("{s} s", s=whole)
     if whole < _HOUR:
         minutes, rest = divmod(whole, _MINUTE)
-        return say("{min} min {s} s" if rest else "{min} min", min=minutes, s=rest)
+        return translate("{min} min {s} s" if rest else "{min} min", min=minutes, s=rest)
     hours, minutes = divmod(round(seconds / _MINUTE), _MINUTE)
-    return say("{h} h {min} min" if minutes else "{h} h", h=hours, min=minutes)
+    return translate("{h} h {min} min" if minutes else "{h} h", h=hours, min=minutes)
 
 
 def number(value: float | None) -> str:
@@ -113,10 +115,10 @@ def number(value: float | None) -> str:
     return NONE if value is None else f"{value:,.1f}".removesuffix(".0")
 
 
-def plural(count: int, thing: str, say: Phrases = ENGLISH) -> str:
+def plural(count: int, thing: str, translate: Translation = ENGLISH) -> str:
     """Format a count with its noun."""
     many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
-    return say.counted(count, f"{{count}} {thing}", f"{{count}} {many}")
+    return translate.counted(count, f"{{count}} {thing}", f"{{count}} {many}")
 
 
 def total(hand: HandResult) -> str:
@@ -171,65 +173,72 @@ def remarks(line: RoundLine) -> str:
     return ", ".join([*hand_notes(line.player, line.banker), *notes])
 
 
-def person(who: Person | None, say: Phrases = ENGLISH) -> str:
+def person(who: Person | None, translate: Translation = ENGLISH) -> str:
     """Format an operator's name."""
     if who is None or who.operator is None:
-        return say("nobody named")
-    return say("{name} (not verified)", name=who.operator) if who.claimed else who.operator
+        return translate("nobody named")
+    return translate("{name} (not verified)", name=who.operator) if who.claimed else who.operator
 
 
-def incident_title(incident: Incident, say: Phrases = ENGLISH) -> str:
+def incident_title(incident: Incident, translate: Translation = ENGLISH) -> str:
     """Format the title of an irregularity."""
     face = "" if incident.card is None else f" {card_text(incident.card)}"
     parts = [
-        kind(incident.kind, say) + face,
-        say("outside a round") if incident.round is None else say("round {n}", n=incident.round),
+        kind(incident.kind, translate) + face,
+        translate("outside a round")
+        if incident.round is None
+        else translate("round {n}", n=incident.round),
         *([] if incident.slot is None else [incident.slot]),
     ]
-    return say(", ").join(parts)
+    return translate(", ").join(parts)
 
 
-def kind(name: str, say: Phrases = ENGLISH) -> str:
+def kind(name: str, translate: Translation = ENGLISH) -> str:
     """Return the name of a kind of irregularity."""
-    return say.word(f"irregularity_{name}", kind_text(name))
+    return translate.word(f"irregularity_{name}", kind_text(name))
 
 
-def detail(incident: Incident, say: Phrases = ENGLISH) -> str:
+def detail(incident: Incident, translate: Translation = ENGLISH) -> str:
     """Return the sentence of an irregularity."""
-    return say.sentence(incident.detail_code, incident.detail_values, incident.detail)
+    return translate.sentence(incident.detail_code, incident.detail_values, incident.detail)
 
 
-def decision(incident: Incident, say: Phrases = ENGLISH) -> str:
+def decision(incident: Incident, translate: Translation = ENGLISH) -> str:
     """Format the rulings on an irregularity, their operators and their delays."""
     orders = [
-        say(
+        translate(
             "{action} ordered after {span}, by {name}",
-            action=_action(each.action, say),
-            span=span(each.seconds, say),
-            name=_by_whom(each.by, say),
+            action=_action(each.action, translate),
+            span=span(each.seconds, translate),
+            name=_by_whom(each.by, translate),
         )
         for each in incident.orders
     ]
-    return say("; ").join([*orders, _end(incident, say)])
+    return translate("; ").join([*orders, _end(incident, translate)])
 
 
-def _action(action: str, say: Phrases) -> str:
-    return say.word(f"action_{action}", action.replace("_", " "))
+def _action(action: str, translate: Translation) -> str:
+    return translate.word(f"action_{action}", action.replace("_", " "))
 
 
-def _by_whom(by: Person, say: Phrases) -> str:
-    name = person(by, say)
-    return say("{name}: “{reason}”", name=name, reason=by.reason) if by.reason else name
+def _by_whom(by: Person, translate: Translation) -> str:
+    name = person(by, translate)
+    return translate("{name}: “{reason}”", name=name, reason=by.reason) if by.reason else name
 
 
-def _end(incident: Incident, say: Phrases) -> str:
+def _end(incident: Incident, translate: Translation) -> str:
     if incident.action is None or incident.seconds is None:
-        return say("still open")
-    done = {"action": _action(incident.action, say), "span": span(incident.seconds, say)}
+        return translate("still open")
+    done = {
+        "action": _action(incident.action, translate),
+        "span": span(incident.seconds, translate),
+    }
     if incident.by is None:
-        why = say(incident.why or "")
-        return say("{action} after {span}, by itself: {why}", why=why, **done)
-    return say("{action} after {span}, by {name}", name=_by_whom(incident.by, say), **done)
+        why = translate(incident.why or "")
+        return translate("{action} after {span}, by itself: {why}", why=why, **done)
+    return translate(
+        "{action} after {span}, by {name}", name=_by_whom(incident.by, translate), **done
+    )
 
 
 def change(each: Change) -> str:
@@ -293,7 +302,7 @@ def _copies(counts: dict[str, int], more: str = "") -> str:
 
 
 def how_rounds_ended(
-    counts: RoundCounts, all_of_them: str = "begun", say: Phrases = ENGLISH
+    counts: RoundCounts, all_of_them: str = "begun", translate: Translation = ENGLISH
 ) -> str:
     """Format the rounds of a shoe by how they ended."""
     parts = [(counts.begun, all_of_them), (counts.counted, "counted")]
@@ -307,18 +316,20 @@ def how_rounds_ended(
         (counts.without_wagers, "without wagers"),
     )
     parts += [each for each in others if each[0]]
-    return say(", ").join(say(f"{{n}} {text}", n=f"{count:,}") for count, text in parts)
+    return translate(", ").join(
+        translate(f"{{n}} {text}", n=f"{count:,}") for count, text in parts
+    )
 
 
-def decisions(tempo: Tempo | Figures, say: Phrases = ENGLISH) -> str:
-    """Format the time that people needed to decide; empty if they decided nothing."""
+def decisions(tempo: Tempo | Figures, translate: Translation = ENGLISH) -> str:
+    """Format the time that people needed for decisions; empty without decisions."""
     if tempo.median_decision is None or tempo.longest_decision is None:
         return ""
-    return say(
+    return translate(
         "{done} closed by people, half of them within {median}, the slowest {longest}",
-        done=plural(tempo.decided_by_people, "irregularity", say),
-        median=span(tempo.median_decision, say),
-        longest=span(tempo.longest_decision, say),
+        done=plural(tempo.decided_by_people, "irregularity", translate),
+        median=span(tempo.median_decision, translate),
+        longest=span(tempo.longest_decision, translate),
     )
 
 

@@ -74,7 +74,7 @@ def make_detail(code: str, /, **values: DetailValue) -> Detail:
 
 
 def uncoded_detail(text: str) -> Detail:
-    """Return a sentence for programmers: it has no code, and is not translated."""
+    """Return a sentence for programmers, without a code and without translations."""
     return Detail("", {}, text)
 
 

@@ -19,7 +19,8 @@ class DrawnCard(Struct, omit_defaults=True):
         order: How many cards had left the shoe before it; -1 until it is counted.
         out: It belongs to neither hand, whatever the faces are: it was drawn outside the game, or
             a person or the reader has put it aside.
-        laid: Its slot, if that is known otherwise than from the order and the reader's report.
+        laid: The slot that was derived for a card of which only the failed reading was reported;
+            it counts until the known faces show where it lies.
         lies: The slot on which a camera sees it now, if that is not `declared`.
         sure: No card was missed before it in its round, so that the order gives its slot.
         seed: It left the shoe in an earlier round, and was carried into this one.

@@ -19,6 +19,7 @@ from drivers import ClipWriter, Picture, encode_picture
 from tests.brokers import free_port
 from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.contrast import poorly_readable
+from tests.browser.test_page_standards import assert_accessible
 from tests.display.display_process import Display
 from tests.display.test_history_pages import (
     CONFIG,
@@ -94,6 +95,7 @@ def test_every_size_is_readable(display: Display, kiosk: Watched, path: str) -> 
         path = kiosk.page.locator("#rows a").first.get_attribute("href") or ""
     kiosk.page.goto(url(display) + path)
     kiosk.until("() => document.fonts.status === 'loaded'")
+    assert_accessible(kiosk.page)
     for size in ("kiosk", "phone"):
         width, height = SIZES[size]
         kiosk.page.set_viewport_size({"width": width, "height": height})

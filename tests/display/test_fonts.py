@@ -59,7 +59,7 @@ def test_every_character_that_a_page_may_write_is_in_its_fonts(code: str) -> Non
 
 
 def test_digits_are_as_wide_as_one_another() -> None:
-    """A number that changes moves nothing beside it."""
+    """A number that changes keeps its width."""
     assert characters(LATIN[0]) == characters(LATIN[1])
     for name in LATIN:
         font = TTFont(FONTS / f"{name}.woff2")

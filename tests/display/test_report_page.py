@@ -35,9 +35,9 @@ from shoe_daemon.report import figures
 from shoe_daemon.report.figures import ShiftReport
 from shoe_daemon.report.journal import read_shift
 from shoe_daemon.report.period import Period
-from shoe_daemon.report.phrases import Phrases
 from shoe_daemon.report.shift_page import Pit, shift_page
 from shoe_daemon.report.shift_text import shift_csv
+from shoe_daemon.report.translation import Translation
 from shoe_daemon.table.observations import Gap, GapDetail, Link
 from tests.brokers import free_port
 from tests.browser.chrome import browse, watch
@@ -207,7 +207,7 @@ def test_what_cannot_be_answered_is_said_in_a_line(
     assert 'href="/pit?lang=en"' in page
 
 
-class Asked(Phrases, frozen=True):
+class Asked(Translation, frozen=True):
     """A language that records what is asked of it."""
 
     asked: set[str] = msgspec.field(default_factory=set)
@@ -225,20 +225,22 @@ class Asked(Phrases, frozen=True):
 def test_all_that_the_page_says_is_translated(log: Log, code: str) -> None:
     chosen = languages()[code]
     known = {**chosen.sentences, **chosen.report}
-    say = Asked(chosen.lang, chosen.words, known)
+    translate = Asked(chosen.lang, chosen.words, known)
     pit = Pit("", "", "", code, (), "")
     for end in (600, 20_000):
         period = Period(START, START + end * SECOND, UTC)
-        report = read_shift_from_log(log, period, say=say)
-        page = BODY.sub("", shift_page(report, UTC, say, pit))
+        report = read_shift_from_log(log, period, translate=translate)
+        page = BODY.sub("", shift_page(report, UTC, translate, pit))
         for each in NAMES:
             page = page.replace(each, "")
         # Two Latin words in a row were left in English, but for a person's reason.
         assert (
             re.findall(r"[A-Za-z]{2,}[ ,]+[A-Za-z]{2,}", REASON.sub("", TAG.sub("|", page))) == []
         )
-    assert len(say.asked) > 100
-    assert {each for each in say.asked - known.keys() if re.search("[A-Za-z]", each)} == set()
+    assert len(translate.asked) > 100
+    assert {
+        each for each in translate.asked - known.keys() if re.search("[A-Za-z]", each)
+    } == set()
 
 
 @pytest.mark.parametrize("code", ["zh-hant", "zh-hans"])
@@ -253,12 +255,14 @@ def test_no_phrase_of_a_language_is_said_nowhere(code: str) -> None:
 
 
 def test_a_translation_with_other_names_is_said_in_english() -> None:
-    say = Phrases("pt", {}, {"{n} void": "{numero} nulas", "{low} to {high}": "{low} a {high"})
-    assert say("{n} void", n=3) == "3 void"
-    assert say("{low} to {high}", low=1, high=2) == "1 to 2"
-    assert say.counted(1, "{count} round", "{count} rounds") == "1 round"
+    translate = Translation(
+        "pt", {}, {"{n} void": "{numero} nulas", "{low} to {high}": "{low} a {high"}
+    )
+    assert translate("{n} void", n=3) == "3 void"
+    assert translate("{low} to {high}", low=1, high=2) == "1 to 2"
+    assert translate.counted(1, "{count} round", "{count} rounds") == "1 round"
     assert (
-        Phrases("zh", {}, {"{count} rounds": "{count}局"}).counted(
+        Translation("zh", {}, {"{count} rounds": "{count}局"}).counted(
             1, "{count} round", "{count} rounds"
         )
         == "1局"

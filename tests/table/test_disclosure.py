@@ -162,7 +162,7 @@ class TestSqueeze:
 
 @pytest.mark.parametrize("style", STYLES)
 class TestHiddenShoe:
-    """A shoe that does not tell faces until they are disclosed, on any table."""
+    """A shoe that reports faces only when they are disclosed, on any table."""
 
     def test_slots_only_until_the_faces_come(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))

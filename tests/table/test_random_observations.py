@@ -1,6 +1,6 @@
 """
-Whatever a table is told: it does not fall, forgets no card, says nothing that
-contradicts itself, stays small, and comes clean with the next shoe.
+Any observations: the table does not fail, counts every card, does not contradict itself, stays
+small, and is clean with the next shoe.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class _Changes:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether an error means that the file is damaged, or is no database of this kind."""
+    """Return whether an error means that the file is damaged or not such a database."""
     text = str(error)
     return isinstance(error, sqlite3.DatabaseError) and (
         not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError)
@@ -257,7 +257,7 @@ class HistoryStore:
 
     def journal_with(self, site: str, table: str, events: Sequence[LoggedEvent]) -> int:
         """
-        Return the journal of a table that events belong to: the newest one that has no other
+        Return the journal to which events of a table belong: the newest one without different
         events of the same numbers; else a new one.
         """
         known = self._journals_of(site, table)
@@ -296,7 +296,7 @@ class HistoryStore:
     def add_to_journal(
         self, journal: int, events: Iterable[LoggedEvent], covered: SeqRange
     ) -> int:
-        """Store a batch of one journal, which has no other public events in that range."""
+        """Store a batch of one journal: all its public events in that range."""
         with self._transaction():
             changes = _Changes(self._db)
             added = sum(self._insert(journal, each, changes) for each in events)

@@ -1,4 +1,4 @@
-"""What the page of a shift says, in the language of its reader: English phrases are the keys."""
+"""The report on a shift in the language of its reader: English phrases are the keys."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from msgspec import Struct
 from shoe_daemon.game import card_text
 from shoe_daemon.table import DetailValue, fill_sentence
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_EMPTY: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Phrases(Struct, frozen=True):
+class Translation(Struct, frozen=True):
     """
-    The words of one language; what it lacks is said in English.
+    The words of one language; missing ones are in English.
 
     Attributes:
         lang: The language as an HTML page names it, ``zh-Hant``.
@@ -25,8 +25,8 @@ class Phrases(Struct, frozen=True):
     """
 
     lang: str = "en"
-    words: Mapping[str, str] = _NOTHING
-    phrases: Mapping[str, str] = _NOTHING
+    words: Mapping[str, str] = _EMPTY
+    phrases: Mapping[str, str] = _EMPTY
 
     def __call__(self, english: str, /, **values: object) -> str:
         """Return a phrase, with the values in place of ``{name}``."""
@@ -76,4 +76,4 @@ class Phrases(Struct, frozen=True):
         return value
 
 
-ENGLISH: Final = Phrases()
+ENGLISH: Final = Translation()
