@@ -18,8 +18,9 @@ import pytest
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
+from tests.brokers import Listener
 from tests.browser.chrome import Watched, module
-from tests.browser.live_tables import Stage, Table, play_rounds
+from tests.browser.live_tables import Stage, Table, play_rounds, set_stage
 from tests.browser.published_table import FoldedTable
 from tests.commands.command_table import SITE
 from tests.display.display_process import first_of
@@ -201,6 +202,43 @@ def test_a_tile_cuts_no_text_short_while_there_is_room(
         kiosk.page.set_viewport_size({"width": width, "height": height})
         kiosk.until(f"(key) => ({_CUT_SHORT})(key).length === 0", key)
     kiosk.assert_clean()
+
+
+_FLOOR = """
+(count) => {
+  const floor = document.getElementById("floor");
+  const boxes = [...floor.querySelectorAll(".tile")].map((tile) => tile.getBoundingClientRect());
+  const used = boxes.reduce((sum, box) => sum + box.width * box.height, 0);
+  return boxes.length === count && {
+    filled: used / (floor.clientWidth * floor.clientHeight),
+    fits: floor.scrollHeight <= floor.clientHeight,
+  };
+}
+"""
+
+
+def test_three_tables_fill_a_large_screen_and_forty_fit_on_a_usual_one(
+    tmp_path: Path, own_kiosk: Watched
+) -> None:
+    page = own_kiosk.page
+    with (
+        set_stage(tmp_path, "[display.pit]\nbehind_proxy = true") as stage,
+        Listener(stage.broker.port, "nothing") as listener,
+    ):
+        visit(own_kiosk, stage)
+        opened = 0
+        for count, width, height in ((3, 3840, 2160), (40, 1920, 1080)):
+            for number in range(opened, count):
+                table = FoldedTable(listener, f"floor-{number:02}", name=f"Table {number}")
+                table.deal("P1 6S, B1 2H, P2 3D, B2 QC")
+                table.publish()
+            opened = count
+            page.set_viewport_size({"width": width, "height": height})
+            own_kiosk.until(f"(count) => ({_FLOOR})(count)", count)
+            found = page.evaluate(_FLOOR, count)
+            assert found["fits"], count
+            assert found["filled"] > 0.5, count
+    own_kiosk.assert_clean()
 
 
 def test_a_table_that_is_off_keeps_its_name_and_is_found_by_the_filter(
