@@ -196,6 +196,7 @@ class Daemon:
         daemon again, of a new version. From any thread or a signal handler.
         """
         self._restart_by = self._restart_by or time.monotonic() + _RESTART_WITHIN_S
+        self._inputs.wake()
 
     def _record(self) -> None:
         """Journal this start and everything that is read until `stop`."""

@@ -1,8 +1,11 @@
-"""`Daemon.is_idle` tells whether everything that was read is on disk."""
+"""The wait of a daemon: `is_idle` is true once everything that was read is on disk."""
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from pathlib import Path
 
 from drivers.simulators.angel_eye import Settings, scenario
@@ -48,3 +51,34 @@ def test_a_daemon_is_settled_when_what_was_read_is_on_disk_and_told(tmp_path: Pa
         daemon.stop()
         thread.join(PATIENCE)
         line.close()
+
+
+def test_a_signal_to_restart_ends_the_wait_for_inputs_on_a_slow_computer(tmp_path: Path) -> None:
+    """Python's queue waits for ever if its time passes while a signal is handled."""
+    config = Config(site="test", journal=JournalSettings(path=str(tmp_path / "journal.db")))
+    daemon = Daemon(set_up(config, tmp_path))
+    inputs, late = daemon._inputs, threading.Event()  # noqa: SLF001 - what the core waits for
+
+    def handle(*_: object) -> None:
+        time.sleep(0.1)
+        daemon.restart_soon()
+
+    def free() -> None:
+        late.set()
+        inputs.wake()
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    timers = [
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGUSR1)),
+        threading.Timer(10, free),
+    ]
+    try:
+        for each in timers:
+            each.start()
+        assert inputs.get(0.05) is None
+        assert not late.is_set()
+    finally:
+        for each in timers:
+            each.cancel()
+        signal.signal(signal.SIGUSR1, before)
+        daemon.core.close()
